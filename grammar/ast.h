@@ -1,6 +1,6 @@
 // The tree of a program: plain structs without behaviour, each with the span it was written at.
 // It is built by the parser (expression.cpp, statement.cpp, types.cpp), read by the resolver and the evaluator in
-// interpreter/lang, and printed by print.cpp. Nodes are immutable and shared: a closure keeps its function's tree
+// interpreter/lang, and printed by printer.cpp. Nodes are immutable and shared: a closure keeps its function's tree
 // alive.
 #pragma once
 #include <cstdint>

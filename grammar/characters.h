@@ -7,6 +7,9 @@
 
 namespace shard::grammar {
 
+inline bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_word_part(char c) { return is_word_start(c) || is_digit(c); }
 inline bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // a byte within a character
 
 std::size_t character_bytes(std::string_view text,

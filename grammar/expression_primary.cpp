@@ -1,5 +1,4 @@
-// What an expression begins with: literals, names, and everything in brackets. Strings, numbers and axes are in
-// expression_literal.cpp.
+// What an expression begins with: strings with what they interpolate, numbers, axes, names, and everything in brackets.
 #include <algorithm>
 
 #include <boost/spirit/home/x3.hpp>
@@ -30,6 +29,37 @@ const x3::rule<class record_id, RecordLit> record = "a record";
 const x3::rule<class branch_id, Branch> branch = "if";
 const x3::rule<class branches_id, Branches> branches = "if";
 const x3::rule<class use_id, UseExpr> use = "use";
+const x3::rule<class text_id, StringPiece> text_piece = "text";
+const x3::rule<class hole_id, StringPiece> hole = "an interpolation";
+const x3::rule<class number_id, Node> number_literal = "a number";
+
+constexpr auto text =
+    giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_text(s, at, out); });
+constexpr auto format =
+    giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_format(s, at, out); });
+
+const auto text_piece_def = text[set(&StringPiece::text)];
+const auto hole_def = quiet("{") >> x3::expect[expression[set(&StringPiece::value)]] >>
+                      -format[set(&StringPiece::format)] > sym_tight("}");
+const auto string_def = tight("\"") >> *(text_piece[push(&StringLit::pieces)] | hole[push(&StringLit::pieces)]) >
+                        sym("\"");
+
+// The shape of a number; its value is made of the raw text by number() with std::from_chars, which rounds correctly.
+// No character classes: some versions of Boost assert that what they are asked about is ASCII.
+const auto digit = x3::char_('0', '9');
+const auto hex_digit = digit | x3::char_('a', 'f') | x3::char_('A', 'F');
+const auto digits = +digit >> *(x3::char_('_') >> +digit);
+const auto hex = +hex_digit >> *(x3::char_('_') >> +hex_digit);
+const auto number_shape = (x3::char_('0') >> x3::char_("xX") >> hex) |
+                          (digits >> -(x3::char_('.') >> digits) >> -(x3::char_("eE") >> -x3::char_("-+") >> digits));
+const auto valued = [](auto& c) { x3::_val(c) = number(state_of(c), x3::_attr(c).begin(), x3::_attr(c).end()); };
+const auto number_literal_def = x3::raw[number_shape][valued] >> blanks;
+
+// `@X`, `@(X, Y)`: no blank after the sign.
+const auto grouped_name = -tight("@") >> word(WordKind::Name, "an axis' name")[push(&AxisLit::names)];
+const auto axis_def = tight("@") >>
+                      ((&quiet("(") >> sym("(")[flag(&AxisLit::grouped)] > listed(grouped_name) > sym(")")) |
+                       word(WordKind::Name, "an axis' name")[push(&AxisLit::names)]);
 
 const auto element_def =
     (quiet("...")[flag(&Element::spread)] > expression[set(&Element::value)]) | expression[set(&Element::value)];
@@ -110,11 +140,13 @@ const auto primary_def = as_operand[string][all] | as_operand[number_literal][al
                          as_operand[record][all] | (&quiet("{") >> as_operand[block][all]) | as_operand[axis][all] |
                          as_operand[open_entry][all] | missing("an expression");
 
-BOOST_SPIRIT_DEFINE(element, round, square, entry, record, branch, branches, use)
+BOOST_SPIRIT_DEFINE(element, round, square, entry, record, branch, branches, use, text_piece, hole, number_literal)
 
 }  // namespace
 
-BOOST_SPIRIT_DEFINE(primary)
+BOOST_SPIRIT_DEFINE(primary, string, axis)
 BOOST_SPIRIT_INSTANTIATE(PrimaryRule, Iterator, Context)
+BOOST_SPIRIT_INSTANTIATE(StringRule, Iterator, Context)
+BOOST_SPIRIT_INSTANTIATE(AxisRule, Iterator, Context)
 
 }  // namespace shard::grammar

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "grammar/overloaded.h"
+#include "grammar/children.h"
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
 
@@ -26,19 +26,12 @@ class FormWalk {
                      see(x.value);
                    },
                    [&](const FnStmt& x) { function(*x.function); },
-                   [&](const MeshStmt& x) {
-                     for (auto& a : x.axes) see(a.size);
-                     see(x.devices);
-                   },
-                   [&](const UseStmt& x) { see(x.mesh); },
-                   [&](const RulesStmt& x) { see(x.rules); },
                    [&](const TestStmt& x) {
                      const Inside save = inside_;
                      inside_ = {};
                      body(*x.body, false);
                      inside_ = save;
                    },
-                   [](const ImportStmt&) {},
                    [&](const ForStmt& x) {
                      std::set<std::string> names;
                      pattern(*x.pattern, names);
@@ -56,7 +49,7 @@ class FormWalk {
                      see(x.value);
                    },
                    [&](const AssignStmt& x) { assign(x); },
-                   [&](const ExprStmt& x) { see(x.value); },
+                   [&](const auto&) { each_child(s, [this](const auto& x) { see(x); }); },
                },
                s.node);
   }
@@ -101,7 +94,7 @@ class FormWalk {
   std::size_t indent(std::size_t at) const {  // of the line around it
     const std::size_t line = line_begin(at);
     std::size_t first = line;
-    while (first < at && (state_.begin[first] == ' ' || state_.begin[first] == '\t')) ++first;
+    while (first < at && is_blank(state_.begin[first])) ++first;
     return first - line;
   }
 
@@ -208,34 +201,21 @@ class FormWalk {
     std::set<std::string> names;
     for (const Param& p : f.params) {
       pattern(*p.pattern, names);
-      annot(p.annot);
+      see(p.annot);
       see(p.default_value);
     }
-    annot(f.result);
+    see(f.result);
     const Inside save = std::exchange(inside_, {true, false});
     body(*f.body, true);
     inside_ = save;
   }
-  void annot(const AnnotPtr& a) {
+  void see(const AnnotPtr& a) {
     if (!a) return;
-    std::visit(Overloaded{[&](const TypeAnnot& x) { see(x.type); },
-                          [&](const SpecAnnot& x) {
-                            if (auto* d = std::get_if<DTypeLit>(&x.spec->node)) {
-                              error(x.spec->span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name +
-                                                      "[_]` a vector, `" + d->name + "[...]` any array");
-                            }
-                            see(x.spec);
-                          },
-                          [&](const TupleAnnot& x) {
-                            for (auto& e : x.elements) annot(e);
-                          },
-                          [&](const ListAnnot& x) {
-                            for (auto& e : x.elements) annot(e);
-                          },
-                          [&](const RecordAnnot& x) {
-                            for (auto& f : x.fields) annot(f.annot);
-                          }},
-               a->node);
+    const auto* spec = std::get_if<SpecAnnot>(&a->node);
+    if (const auto* d = spec ? std::get_if<DTypeLit>(&spec->spec->node) : nullptr)
+      error(spec->spec->span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name +
+                                  "[_]` a vector, `" + d->name + "[...]` any array");
+    each_child(*a, [this](const auto& x) { see(x); });
   }
   void args(const std::vector<Arg>& all, bool values = true) {
     std::set<std::string> names;
@@ -259,62 +239,19 @@ class FormWalk {
   void see(const ExprPtr& e) {
     if (e) expr(*e);
   }
-  void see_all(const std::vector<Element>& elements) {
-    for (auto& x : elements) see(x.value);
-  }
+  void see(const Stmt& s) { statement(s); }
+  void see(const Function& f) { function(f); }
   void expr(const Expr& e) {
     std::visit(Overloaded{
-                   [&](const StringLit& s) {
-                     for (auto& p : s.pieces) see(p.value);
-                   },
                    [&](const NameRef& n) { foreign_constant(n.name, e.span); },
                    [&](const SpecLit& s) { spec(s); },
-                   [&](const TypeLit& t) {
-                     for (auto& d : t.dims) see(d.size);
-                   },
-                   [&](const TupleLit& t) { see_all(t.elements); },
-                   [&](const ListLit& t) { see_all(t.elements); },
                    [&](const RecordLit& r) { record(r); },
                    [&](const Block&) { body(e, true); },
-                   [&](const IfExpr& x) {
-                     see(x.condition);
-                     see(x.then);
-                     see(x.otherwise);
-                   },
-                   [&](const UseExpr& x) {
-                     see(x.mesh);
-                     see(x.body);
-                   },
-                   [&](const FunctionLit& x) { function(*x.function); },
-                   [&](const Unary& x) { see(x.operand); },
-                   [&](const Binary& x) {
-                     see(x.left);
-                     see(x.right);
-                   },
                    [&](const Call& x) {
                      see(x.callee);
                      args(x.args);
                    },
-                   [&](const Index& x) {
-                     see(x.object);
-                     for (auto& i : x.items) {
-                       see(i.value);
-                       see(i.start);
-                       see(i.stop);
-                       see(i.step);
-                     }
-                   },
-                   [&](const Field& x) { see(x.object); },
-                   [&](const Pipe& x) {
-                     see(x.value);
-                     see(x.target);
-                   },
-                   [&](const Shard& x) {
-                     see(x.value);
-                     see(x.spec);
-                     see(x.mesh);
-                   },
-                   [](const auto&) {},
+                   [&](const auto&) { each_child(e.node, [this](const auto& x) { see(x); }); },
                },
                e.node);
   }

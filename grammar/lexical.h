@@ -1,11 +1,12 @@
 // Tokens and directives for the rules, as Spirit X3 parsers; no skipper: each token eats the blanks after it.
 // A token that does not fit tells the State what it would have been, unless it is a quiet one. What the tokens do is in
-// tokens.cpp. Included (through rules.h) by the rules' .cpp files and parse.cpp only: no other header brings in Spirit.
+// terminals.cpp. Included (through rules.h) by the rules' .cpp files and parse.cpp only: no other header brings in
+// Spirit.
 #pragma once
 #include <boost/spirit/home/x3.hpp>
 
 #include "grammar/parse.h"
-#include "grammar/tokens.h"
+#include "grammar/terminals.h"
 
 namespace shard::grammar {
 

@@ -1,16 +1,17 @@
 // The entry: layout, rules, then the checks of form; from a parse that could not go on to the sentence that says so,
-// and on to the next error: the statement is left out (recover.h) and the rest parsed again.
+// and on to the next error: the statement is left out and the rest parsed again.
 #include "grammar/parse.h"
 
 #include <algorithm>
+#include <array>
 
 #include <boost/spirit/home/x3.hpp>
 
 #include "grammar/advice/advice.h"
 #include "grammar/advice/near_text.h"
 #include "grammar/form.h"
-#include "grammar/recover.h"
 #include "grammar/rules.h"
+#include "grammar/scan.h"
 #include "grammar/stable_sort.h"
 
 namespace shard::grammar {
@@ -54,11 +55,131 @@ Diagnostic unexpected(State& s) {
     message += ", found " + std::string(!token.empty() && is_keyword(token) ? "the keyword " : "") + "`" +
                shortened(token) + "`";
   const char* last = at;  // where a line or the text ends too early, right after its last token
-  while (line_end && last > s.begin && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r')) --last;
+  while (line_end && last > s.begin && is_blank(last[-1])) --last;
   const Span span = line_end ? s.span(last, std::size_t{0}) : s.span(at, token.size());
   return {"syntax", span, message, {}, {}, {}};
 }
 
+// ---- after an error: what cannot be read is left out, and the rest parsed again
+// ---------------------------------------
+struct Statement {
+  std::size_t begin = 0, end = 0;
+  std::size_t block = npos;  // the first `{` of a block that belongs to it, behind the error
+};
+
+// The innermost statement around `at`, in a text whose brackets fit.
+Statement statement_around(std::string_view s, std::size_t at) {
+  struct Level {
+    bool block;
+    std::size_t begin;  // of the statement at hand
+  };
+  std::vector<Level> open{{true, 0}};
+  Statement found;
+  std::size_t depth = 0;  // of the statement that was found, once it is
+  Scanner scan(s, Strings::Whole);
+  for (Token t = scan.next(); t; t = scan.next()) {
+    if (!depth && t.begin >= at && open.back().block) {
+      found.begin = open.back().begin;
+      depth = open.size();
+    }
+    const bool ends = open.back().block && (t.kind == TokenKind::Newline || s[t.begin] == ';');
+    if (depth == open.size() && (ends || (t.kind == TokenKind::Close && open.back().block))) {
+      found.end = t.begin;
+      return found;
+    }
+    if (ends) open.back().begin = t.end;
+    if (t.kind == TokenKind::Close && open.size() > 1) open.pop_back();
+    if (t.kind == TokenKind::Open) {
+      const bool block = s[t.begin] == '{' && !opens_record(s.substr(t.end));
+      if (depth == open.size() && block && found.block == npos) found.block = t.begin;
+      open.push_back({block, t.end});
+    }
+  }
+  found.end = s.size() - 1;
+  if (!depth) found.begin = open.front().begin;
+  return found;
+}
+
+std::string_view word_at(std::string_view s, std::size_t at) { return s.substr(at, word_end(s, at) - at); }
+
+// What a header that cannot be read is replaced by, so that its block stays what it was.
+std::string_view placeholder(std::string_view header) {
+  const std::string_view word = word_at(header, 0);
+  if (word == "for" || word == "while") return "while 1 ";
+  if (word == "fn" || word == "jit" || word == "manual" || word == "def" || word == "function" || word == "func")
+    return "fn _()";
+  return word == "if" || word == "test" || word == "use" || word == "elif" ? "if 1 " : std::string_view();
+}
+
+bool begins_statement(std::string_view word) {
+  static constexpr std::array<std::string_view, 14> words = {"let",   "fn",    "jit",      "manual", "for",
+                                                             "while", "if",    "mesh",     "import", "return",
+                                                             "use",   "break", "continue", "test"};
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void blank(std::string& text, std::size_t begin, std::size_t end) {
+  std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+}
+
+// Blanks the statement around `at`, where a parse of the laid-out text of `source` stopped, so that offsets hold. The
+// header alone of a loop, an `if` or a function whose block goes on: the block stays one of such a statement. False
+// where nothing is left to blank.
+bool leave_out_statement(std::string& text, std::string_view source, std::size_t at) {
+  at = std::min(at, text.size() - 1);
+  Statement s = statement_around(text, at);
+  while (s.begin < s.end && (is_blank(text[s.begin]) || text[s.begin] == '\n')) ++s.begin;
+  if (s.begin >= s.end) return false;
+  // A line that was to end the statement, and begins the next one: `let a =`, and then `let b = 2`.
+  std::size_t line = at;
+  while (line > s.begin && is_blank(text[line - 1])) --line;
+  if (at > s.begin && at < s.end && begins_statement(word_at(text, at)) &&
+      source.substr(line, at - line).find('\n') != npos) {
+    blank(text, s.begin, at);
+    text[line] = '\n';  // the newline that was taken for a blank
+    return true;
+  }
+  const std::string_view other = placeholder(std::string_view(text).substr(s.begin));
+  if (s.block != npos && at <= s.block && !other.empty() && s.begin + other.size() <= s.block) {
+    blank(text, s.begin, s.block);
+    text.replace(s.begin, other.size(), other);
+    return true;
+  }
+  blank(text, s.begin, s.end);
+  return true;
+}
+
+// Blanks, in a source whose brackets or strings do not fit, the lines that belong to the one of `opened` as their
+// indentation shows: the line, and those further to the right below. `opened`: where the bracket stands that is never
+// closed.
+bool leave_out_lines(std::string& source, std::size_t opened) {
+  if (opened >= source.size()) return false;
+  std::size_t begin = source.rfind('\n', opened);
+  begin = begin == npos ? 0 : begin + 1;
+  const auto indent = [&](std::size_t line) {
+    std::size_t i = line;
+    while (i < source.size() && is_blank(source[i])) ++i;
+    return i - line;
+  };
+  const std::size_t own = indent(begin);
+  std::size_t end = std::min(source.find('\n', opened), source.size());
+  while (end < source.size()) {
+    const std::size_t next = end + 1, right = indent(next);
+    const char c = next + right < source.size() ? source[next + right] : '\n';
+    const bool closes = right == own && (c == ')' || c == ']' || c == '}');
+    if (c != '\n' && right <= own && !closes) break;
+    end = std::min(source.find('\n', next), source.size());
+    if (closes) break;
+  }
+  bool any = false;
+  for (std::size_t i = begin; i < end; ++i) any = any || !(is_blank(source[i]) || source[i] == '\n');
+  for (std::size_t i = begin; i < end; ++i)
+    if (source[i] != '\n') source[i] = ' ';
+  return any;
+}
+
+// ---- a parse
+// ----------------------------------------------------------------------------------------------------------
 constexpr std::size_t kMostErrors = 20;
 
 // One parse of a laid-out text: its tree, or the error where it stopped.

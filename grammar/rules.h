@@ -13,35 +13,30 @@ struct Chain {
 // expression.cpp
 using ExpressionRule = x3::rule<class expression_id, ExprPtr>;
 using SizeRule = x3::rule<class size_id, ExprPtr>;  // an expression before the `@` of a type
-// expression_operand.cpp
 using PostfixRule = x3::rule<class postfix_id, Operand>;
-using ArgsRule = x3::rule<class args_id, SpecLit>;             // "(" arg,* ")"
-using SpecLitRule = x3::rule<class spec_literal_id, SpecLit>;  // "P" args
-using PrimaryRule = x3::rule<class primary_id, Operand>;       // expression_primary.cpp
-using StringRule = x3::rule<class string_id, StringLit>;       // expression_literal.cpp
-using NumberRule = x3::rule<class number_id, Node>;
+using SpecLitRule = x3::rule<class spec_literal_id, SpecLit>;  // "P" arguments
+// expression_primary.cpp
+using PrimaryRule = x3::rule<class primary_id, Operand>;
+using StringRule = x3::rule<class string_id, StringLit>;
 using AxisRule = x3::rule<class axis_id, AxisLit>;
 // types.cpp
 using TypeRule = x3::rule<class type_id, TypeLit>;
 using AnnotationRule = x3::rule<class annotation_id, AnnotPtr>;
 using PatternRule = x3::rule<class pattern_id, PatternPtr>;
-// function.cpp
-using FunctionRule = x3::rule<class function_id, FunctionPtr>;
 // statement.cpp
+using FunctionRule = x3::rule<class function_id, FunctionPtr>;
 using BlockRule = x3::rule<class block_id, Block>;
 using ProgramRule = x3::rule<class program_id, Block>;
 
-BOOST_SPIRIT_DECLARE(ExpressionRule, SizeRule, PostfixRule, ArgsRule, SpecLitRule, PrimaryRule, StringRule, NumberRule,
-                     AxisRule, TypeRule, AnnotationRule, PatternRule, FunctionRule, BlockRule, ProgramRule)
+BOOST_SPIRIT_DECLARE(ExpressionRule, SizeRule, PostfixRule, SpecLitRule, PrimaryRule, StringRule, AxisRule, TypeRule,
+                     AnnotationRule, PatternRule, FunctionRule, BlockRule, ProgramRule)
 
 const ExpressionRule expression = "an expression";
 const SizeRule size = "a size";
 const PostfixRule postfix = "an expression";
-const ArgsRule args = "arguments";
 const SpecLitRule spec_literal = "a spec";
 const PrimaryRule primary = "an expression";
 const StringRule string = "a string";
-const NumberRule number_literal = "a number";
 const AxisRule axis = "an axis";
 const TypeRule type = "a type";
 const AnnotationRule annotation = "an annotation";

@@ -45,6 +45,7 @@ class SourceMap {
   const Source& at(std::uint32_t id) const { return *sources_.at(id - 1); }
   bool has(std::uint32_t id) const { return id >= 1 && id <= sources_.size(); }
   std::string_view text(const Span& s) const;  // what the span covers
+  int line_of(const Span& s) const { return has(s.source) ? at(s.source).position(s.begin).line : 0; }  // 0: not known
 
  private:
   std::vector<std::unique_ptr<Source>> sources_;

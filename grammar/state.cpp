@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "grammar/overloaded.h"
+#include "grammar/children.h"
 
 namespace shard::grammar {
 namespace {
@@ -13,47 +13,7 @@ class Height {
  public:
   explicit Height(const std::vector<int>& heights) : heights_(heights) {}
   int of(const Node& node) {
-    std::visit(Overloaded{
-                   [&](const StringLit& s) {
-                     for (auto& p : s.pieces) see(p.value);
-                   },
-                   [&](const SpecLit& s) {
-                     for (auto& a : s.args) see(a.value);
-                   },
-                   [&](const TypeLit& t) {
-                     for (auto& d : t.dims) see(d.size);
-                   },
-                   [&](const TupleLit& t) {
-                     for (auto& e : t.elements) see(e.value);
-                   },
-                   [&](const ListLit& t) {
-                     for (auto& e : t.elements) see(e.value);
-                   },
-                   [&](const RecordLit& r) {
-                     for (auto& e : r.entries) see(e.key, e.value);
-                   },
-                   [&](const Block& b) {
-                     for (auto& s : b.body) see(*s);
-                   },
-                   [&](const IfExpr& x) { see(x.condition, x.then, x.otherwise); },
-                   [&](const UseExpr& x) { see(x.mesh, x.body); },
-                   [&](const FunctionLit& x) { see(x.function->id); },
-                   [&](const Unary& x) { see(x.operand); },
-                   [&](const Binary& x) { see(x.left, x.right); },
-                   [&](const Call& x) {
-                     see(x.callee);
-                     for (auto& a : x.args) see(a.value);
-                   },
-                   [&](const Index& x) {
-                     see(x.object);
-                     for (auto& i : x.items) see(i.value, i.start, i.stop, i.step);
-                   },
-                   [&](const Field& x) { see(x.object); },
-                   [&](const Pipe& x) { see(x.value, x.target); },
-                   [&](const Shard& x) { see(x.value, x.spec, x.mesh); },
-                   [](const auto&) {},
-               },
-               node);
+    each_child(node, [this](const auto& x) { see(x); });
     return highest_;
   }
   int of(const Function& f) {
@@ -73,39 +33,13 @@ class Height {
   void see(const ExprPtr& e) {
     if (e) see(e->id);
   }
-  template <class... More>
-  void see(const ExprPtr& e, const More&... more) {
-    see(e);
-    (see(more), ...);
-  }
   void see(const AnnotPtr& a) {
-    if (!a) return;
-    std::visit(Overloaded{[&](const TypeAnnot& x) { see(x.type); }, [&](const SpecAnnot& x) { see(x.spec); },
-                          [&](const TupleAnnot& x) {
-                            for (auto& e : x.elements) see(e);
-                          },
-                          [&](const ListAnnot& x) {
-                            for (auto& e : x.elements) see(e);
-                          },
-                          [&](const RecordAnnot& x) {
-                            for (auto& f : x.fields) see(f.annot);
-                          }},
-               a->node);
+    if (a) each_child(*a, [this](const auto& x) { see(x); });
   }
   void see(const Stmt& s) {
-    std::visit(
-        Overloaded{[&](const LetStmt& x) { see(x.value); }, [&](const FnStmt& x) { see(x.function->id); },
-                   [&](const MeshStmt& x) {
-                     for (auto& a : x.axes) see(a.size);
-                     see(x.devices);
-                   },
-                   [&](const UseStmt& x) { see(x.mesh); }, [&](const RulesStmt& x) { see(x.rules); },
-                   [&](const TestStmt& x) { see(x.body); }, [&](const ForStmt& x) { see(x.sequence, x.body); },
-                   [&](const WhileStmt& x) { see(x.condition, x.body); }, [&](const ReturnStmt& x) { see(x.value); },
-                   [&](const AssignStmt& x) { see(x.target, x.value); }, [&](const ExprStmt& x) { see(x.value); },
-                   [](const auto&) {}},
-        s.node);
+    each_child(s, [this](const auto& x) { see(x); });
   }
+  void see(const Function& f) { see(f.id); }
   const std::vector<int>& heights_;
   int highest_ = 0;
 };
@@ -115,7 +49,7 @@ class Height {
 Span State::span(const char* first, const char* last) {
   if (last != trimmed_from_) {
     trimmed_from_ = last;
-    while (last > begin && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r')) --last;
+    while (last > begin && is_blank(last[-1])) --last;
     trimmed_to_ = last;
   }
   return at(first, std::max(first, trimmed_to_));

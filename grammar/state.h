@@ -10,7 +10,7 @@
 
 #include "grammar/ast.h"
 #include "grammar/diagnostic.h"
-#include "grammar/layout.h"
+#include "grammar/logical_lines.h"
 
 namespace shard::grammar {
 

@@ -1,5 +1,6 @@
-// Run while building: the texts that the program holds (modules, examples), each packed by zlib, as a source file.
-//   pack OUT.cpp FILE... --lessons ROOT PAGE...
+// Run while building: the texts that the program holds (modules, examples), each packed by zlib, as a source file with
+// the function that gives them (packed_text.h).
+//   pack OUT.cpp FUNCTION FILE... [--lessons ROOT PAGE...]
 // A text is named after its file, without the ending. The text "lessons" is what pages and scripts below ROOT say of
 // themselves: the lines behind `# subjects: fsdp, zero` (in Markdown `<!-- subjects: ... -->` and the next box), which
 // `shard help fsdp` shows (stdlib/host/help/help_lessons.cpp reads it).
@@ -90,14 +91,14 @@ std::string lessons_of(const std::filesystem::path& root, const std::string& pag
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
+  if (argc < 4) return 2;
   std::vector<Text> texts;
-  int i = 2;
+  int i = 3;
   for (; i < argc && std::string(argv[i]) != "--lessons"; ++i)
     texts.push_back(packed(std::filesystem::path(argv[i]).stem().string(), content(argv[i])));
   std::string lessons;
   for (int page = i + 2; page < argc; ++page) lessons += lessons_of(argv[i + 1], argv[page]);
-  texts.push_back(packed("lessons", lessons));
+  if (i < argc) texts.push_back(packed("lessons", lessons));
   std::ofstream out(argv[1], std::ios::binary);
   out << "#include \"stdlib/packed_text.h\"\n\nnamespace shard::stdlib {\nnamespace {\n\nconst unsigned char kBytes[] "
          "= {";
@@ -110,7 +111,7 @@ int main(int argc, char** argv) {
     out << "    {\"" << t.name << "\", {kBytes + " << at << ", " << t.packed.size() << "}, " << t.size << "},\n";
     at += t.packed.size();
   }
-  out << "};\n\n}  // namespace\n\nstd::span<const PackedText> packed_texts() { return kTexts; }\n\n}  // namespace "
-         "shard::stdlib\n";
+  out << "};\n\n}  // namespace\n\nstd::span<const PackedText> " << argv[2]
+      << "() { return kTexts; }\n\n}  // namespace shard::stdlib\n";
   return out.flush() ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// Texts that the program holds, packed: the modules in Shard, and the examples of `help`.
+// Texts that the program holds, packed: the modules in Shard, the examples of `help`, what commands write or run.
 #pragma once
 #include <span>
 #include <string>
@@ -12,7 +12,10 @@ struct PackedText {
   std::size_t size;  // unpacked, bytes
 };
 
-std::span<const PackedText> packed_texts();  // made by pack.cpp while building
+// Made by pack.cpp while building: of the library, and of the `shard` program alone.
+std::span<const PackedText> packed_texts();
+std::span<const PackedText> program_texts();
 std::string unpacked(const PackedText& text);
+std::string unpacked(std::span<const PackedText> texts, std::string_view name);  // of one that there is
 
 }  // namespace shard::stdlib

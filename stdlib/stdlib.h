@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "grammar/advice/forms.h"
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 
 namespace shard::grammar {
 

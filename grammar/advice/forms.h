@@ -1,7 +1,6 @@
 // One function a form of another language: it looks whether the form fits around the place where a parse stopped, and
 // says what to write instead. Called by advice.cpp only, which has their order.
 #pragma once
-#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -11,7 +10,6 @@ namespace shard::grammar {
 
 using Advice = std::optional<Diagnostic>;
 
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words);
 std::string quote(std::string_view text);  // between back quotes, shortened
 // One fix is what was meant, and safe; but for those of perhaps().
 Diagnostic say(Span span, std::string message, std::vector<Fix> fixes = {});

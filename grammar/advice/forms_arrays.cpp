@@ -7,26 +7,18 @@
 #include "grammar/advice/advice.h"
 #include "grammar/advice/forms.h"
 #include "grammar/parse.h"
-#include "grammar/tokens.h"
 
 namespace shard::grammar {
-namespace {}  // namespace
 
 // Only the numbers before the names are sizes, and of these the last: `Mesh(devices()[:8].reshape(4, 2), ("a", "b"))`.
 std::string mesh_line(std::string_view call, std::string_view name) {
   const std::string_view text = call.substr(0, call.find("axis_types"));
   const bool typed = call.substr(text.size()).find("Explicit") != npos;
   std::vector<std::string> sizes, names;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t from = i++;
-    if (is_word_part(text[from])) {
-      while (i < text.size() && is_word_part(text[i])) ++i;
-      if (text[from] >= '0' && text[from] <= '9' && names.empty()) sizes.emplace_back(text.substr(from, i - from));
-    } else if (text[from] == '"') {
-      while (i < text.size() && text[i] != '"') ++i;
-      names.emplace_back(text.substr(from + 1, i - from - 1));
-      i = std::min(i + 1, text.size());
-    }
+  Scanner scan(text, Strings::Whole);
+  for (Token t = scan.next(); t; t = scan.next()) {
+    if (t.kind == TokenKind::Number && names.empty()) sizes.emplace_back(scan.text(t));
+    if (t.kind == TokenKind::Text && t.whole) names.emplace_back(text.substr(t.begin + 1, t.end - t.begin - 2));
   }
   if (names.size() == 1 && sizes.empty()) sizes.emplace_back("_");  // all the devices there are
   if (names.empty() || sizes.size() < names.size()) return {};

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "grammar/layout.h"
+#include "grammar/logical_lines.h"
 
 namespace shard::grammar {
 

@@ -7,13 +7,9 @@
 
 #include "grammar/advice/advice.h"
 #include "grammar/characters.h"
-#include "grammar/layout.h"
+#include "grammar/logical_lines.h"
 
 namespace shard::grammar {
-
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 std::string quote(std::string_view text) { return "`" + shortened(text) + "`"; }
 

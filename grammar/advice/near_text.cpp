@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
-#include "grammar/characters.h"
-#include "grammar/tokens.h"
+#include "grammar/terminals.h"
 
 namespace shard::grammar {
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 std::string shortened(std::string_view text) {
   const std::string_view begin = whole_characters(text, 100);
   return std::string(begin) + (begin.size() < text.size() ? "..." : "");
@@ -21,53 +25,11 @@ NearText::NearText(State& s, std::size_t where)
     std::size_t open, statement;
   };
   std::vector<Level> levels{{npos, 0}};
-  std::vector<std::size_t> strings;  // how many levels were open where an interpolation began
-  for (std::size_t i = 0; i < at;) {
-    const char c = text[i];
-    if (c == '"') {
-      ++i;
-      while (i < at) {  // to the end of the string, or into what it interpolates
-        if (text[i] == '\\') {
-          i += 2;
-          continue;
-        }
-        if (text[i] == '{' && i + 1 < text.size() && text[i + 1] == '{') {
-          i += 2;
-          continue;
-        }
-        if (text[i] == '"') {
-          ++i;
-          break;
-        }
-        if (text[i] == '{') {
-          strings.push_back(levels.size());
-          levels.push_back({i, i + 1});
-          ++i;
-          break;
-        }
-        ++i;
-      }
-      continue;
-    }
-    if (c == '(' || c == '[' || c == '{') levels.push_back({i, i + 1});
-    if (c == '\n' || c == ';') levels.back().statement = i + 1;
-    if ((c == ')' || c == ']' || c == '}') && levels.size() > 1) {
-      levels.pop_back();
-      if (!strings.empty() && strings.back() == levels.size()) {
-        strings.pop_back();
-        ++i;
-        while (i < at && text[i] != '"' && text[i] != '{') i += text[i] == '\\' ? 2 : 1;
-        if (i < at && text[i] == '"')
-          ++i;
-        else if (i < at) {
-          strings.push_back(levels.size());
-          levels.push_back({i, i + 1});
-          ++i;
-        }
-        continue;
-      }
-    }
-    ++i;
+  Scanner scan(text);
+  for (Token t = scan.next(); t && t.begin < at; t = scan.next()) {
+    if (t.kind == TokenKind::Open) levels.push_back({t.begin, t.end});
+    if (t.kind == TokenKind::Close && levels.size() > 1) levels.pop_back();
+    if (t.kind == TokenKind::Newline || scan.text(t) == ";") levels.back().statement = t.end;
   }
   open = levels.back().open;
   for (auto level = levels.rbegin(); level != levels.rend();
@@ -101,24 +63,12 @@ bool NearText::is_word(std::size_t where, std::size_t length) const {
   return where + length == text.size() || !is_word_part(text[where + length]);
 }
 
-std::size_t NearText::string_end(std::size_t quote) const {
-  std::size_t i = quote + 1;
-  while (i < text.size() && text[i] != '"' && text[i] != '\n') i += text[i] == '\\' ? 2 : 1;
-  return std::min(i + 1, text.size());
-}
-
 std::size_t NearText::word(std::string_view w, std::size_t from, std::size_t to) const {
   int depth = 0;
-  for (std::size_t i = from; i < to && i < text.size();) {
-    const char c = text[i];
-    if (c == '"') {
-      i = string_end(i);
-      continue;
-    }
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if (c == ')' || c == ']' || c == '}') --depth;
-    if (depth <= 0 && text.substr(i, w.size()) == w && is_word(i, w.size())) return i;
-    ++i;
+  Scanner scan(text, Strings::Whole, from);
+  for (Token t = scan.next(); t && t.begin < to; t = scan.next()) {
+    depth += (t.kind == TokenKind::Open) - (t.kind == TokenKind::Close);
+    if (depth <= 0 && t.kind == TokenKind::Word && scan.text(t) == w) return t.begin;
   }
   return to;
 }
@@ -144,48 +94,28 @@ std::string_view NearText::word_before(std::size_t from) const {
 
 std::size_t NearText::end(std::size_t from, std::string_view stops) const {
   int depth = 0;
-  for (std::size_t i = from; i < text.size();) {
-    const char c = text[i];
-    if (depth == 0 && stops.find(c) != npos) return i;
-    if (c == '"') {
-      i = string_end(i);
-      continue;
-    }
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if (c == ')' || c == ']' || c == '}') --depth;
-    if (depth < 0) return i;
-    ++i;
+  Scanner scan(text, Strings::Whole, from);
+  for (Token t = scan.next(); t; t = scan.next()) {
+    if (depth == 0 && stops.find(text[t.begin]) != npos) return t.begin;
+    depth += (t.kind == TokenKind::Open) - (t.kind == TokenKind::Close);
+    if (depth < 0) return t.begin;
   }
   return text.size();
 }
 
+// The last place within its brackets where an expression may begin.
 std::size_t NearText::operand_begin(std::size_t before) const {
-  int depth = 0;
-  std::size_t i = std::min(before, text.size());
-  while (i > 0) {
-    const char c = text[i - 1];
-    if (c == '"') {
-      for (--i; i > 0 && text[i - 1] != '"' && text[i - 1] != '\n'; --i) {}
-      if (i > 0) --i;
-      continue;
-    }
-    if (c == ')' || c == ']' || c == '}') ++depth;
-    if (c == '(' || c == '[' || c == '{') {
-      if (depth == 0) break;
-      --depth;
-    }
-    if (depth == 0) {
-      if (c == ',' || c == '\n' || c == ';' || c == ':') break;
-      const bool compared = i > 1 && std::string_view("=!<>").find(text[i - 2]) != npos;
-      if (c == '=' && !compared && (i >= text.size() || text[i] != '=')) break;
-      if (i < text.size() && is_word_part(c) && !is_word_part(text[i])) {
-        const std::string_view w = word_before(i);
-        if (w == "return" || w == "in" || w == "let") break;
-      }
-    }
-    --i;
+  std::vector<std::size_t> begins{statement};
+  Scanner scan(text, Strings::Whole, statement);
+  for (Token t = scan.next(); t && t.end <= before; t = scan.next()) {
+    const std::string_view token = scan.text(t);
+    if (t.kind == TokenKind::Open) begins.push_back(t.end);
+    if (t.kind == TokenKind::Close && begins.size() > 1) begins.pop_back();
+    if (t.kind == TokenKind::Newline ||
+        one_of(token, {",", ";", ":", "=", "+=", "-=", "*=", "/=", "return", "in", "let"}))
+      begins.back() = t.end;
   }
-  return skip(i);
+  return skip(begins.back());
 }
 
 }  // namespace shard::grammar

@@ -1,16 +1,18 @@
 // Rough looks at the text around a place, for advice only: strings and brackets are stepped over, nothing is parsed.
-// Offsets are those of the text laid out (layout.h); every function gives one that may be read, or the text's size.
+// Offsets are those of the text laid out (logical_lines.h); every function gives one that may be read, or the text's
+// size.
 #pragma once
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
-#include "grammar/characters.h"
+#include "grammar/scan.h"
 #include "grammar/state.h"
 
 namespace shard::grammar {
 
-constexpr std::size_t npos = std::string_view::npos;
 std::string shortened(std::string_view text);  // a hundred bytes of it at most
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words);
 
 class NearText {
  public:
@@ -37,9 +39,6 @@ class NearText {
   std::string_view token;     // what stands at `at`
   std::size_t open = npos;    // the innermost bracket open at `at`
   std::size_t statement = 0;  // where the statement around `at` begins
-
- private:
-  std::size_t string_end(std::size_t quote) const;  // past the closing quote
 };
 
 }  // namespace shard::grammar

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "grammar/characters.h"
-#include "grammar/style/breaking.h"
-#include "grammar/style/spacing.h"
+#include "grammar/style/style_pieces.h"
 
 namespace shard::grammar::style {
 namespace {

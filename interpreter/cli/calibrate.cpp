@@ -1,6 +1,8 @@
 // shard calibrate: measures this machine as the engine uses it, and writes it as a chip that `--chip FILE.shard` takes.
-// Small compiled functions are run and timed; the chip's figures are those with which the clock foretells all of them
-// best. None of them is a program that somebody might foretell later.
+// Small compiled functions are run and timed; the chip's figures are those with which the clock predicts all of them
+// best. None of them is a program that somebody might predict later.
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -8,112 +10,43 @@
 #include <ctime>
 #include <thread>
 
-#include "interpreter/cli/cost/channel_figures.h"
 #include "interpreter/cli/cost/profile.h"
+#include "stdlib/packed_text.h"
 
 namespace shard::cli {
 namespace {
 
 using cost_model::Chip;
 
-// Products by shape, pointwise work by size and kind, rows that are reduced, many small instructions, sums over
-// devices.
-constexpr const char* kPrograms = R"(
-mesh m = (@d: _)
-jit fn product(xs) = xs.map(fn((a, b)) = a @ b)
-jit fn over_rows(xs) = xs.map(fn((a, b)) = einsum("ki,kj->ij", a, b))
-jit fn parts(xs) = xs.map(fn((a, b)) = einsum("gmk,gkn->mn", a, b))
-jit fn columns(xs) = xs.map(fn((a, b)) = einsum("mk,gkn->mgn", a, b))
-jit fn turned(xs) = xs.map(fn((a, b)) = a.T + b)
-jit fn heads(xs) = xs.map(fn((a, b)) = einsum("bqhd,bkhd->bhqk", a, b))
-jit fn add(xs) = xs.map(fn((a, b)) = a + b)
-jit fn curved(xs) = xs.map(fn((a,)) = exp(tanh(a) * 2.0 + 1.0))
-jit fn update(xs) = xs.map(fn((p, m, v)) = (p - 0.001 * (m * 1.1) / (sqrt(v * 1.2) + 1e-8), m * 0.9 + p, v * 0.9 + p * p))
-jit fn rows(xs) = xs.map(fn((x,)) = softmax(x, axis: -1))
-jit fn total(xs) = xs.map(fn((x,)) = sum(x, axis: 0))
-jit fn small(x, w) { for i in 0..20 { x = tanh(x @ w) }; x }
-manual fn talk(x: P(@d)) -> P(@d) { for i in 0..10 { x = x + 0.001 * psum(x, @d) }; x }
-manual fn pass(x: P(@d)) -> P(@d) { for i in 0..20 { x = ppermute(x, @d, shift: 1) }; x }
-jit fn learn(w, x) = w - 0.1 * grad(fn(w) = mean(tanh(x @ w) ** 2))(w)
-
-# Of each shape one by itself, whose operands stay in a cache, and as many in one program as none of them stays.
-let times = fn(work) = max(5, min(1000, 100000000 // work))
-fn bytes(shapes) {
-  let total = 0
-  for s in shapes {
-    let n = 4
-    for d in s { n = n * d }
-    total = total + n
+struct ChannelFigures {  // of the channel between processes of this machine
+  double latency = 0;    // seconds of one message
+  double bandwidth = 0;  // bytes/s of a process, each way
+};
+// All-reduces of a few and of many bytes over so many processes, measured in a job of its own, whose script lies in
+// memory; nothing where that fails, which then has been told.
+std::optional<ChannelFigures> measure_channel(int processes) {
+  constexpr double kManyBytes = 4 << 20;
+  const std::string text = stdlib::unpacked(stdlib::program_texts(), "channel_sums"), n = std::to_string(processes);
+  const int script = memfd_create("sums", 0);
+  if (script < 0 || fchmod(script, S_IRUSR) != 0 || write(script, text.data(), text.size()) != std::ssize(text)) {
+    std::fputs("error: there is no room for a script in memory\n", stderr);
+    return std::nullopt;
   }
-  total
-}
-# The call n times, but not for longer than 0.3 s where calls are slow.
-fn again(f, n, xs) {
-  let end = clock() + 0.3
-  let i = 0
-  while i < n and (i < 2 or clock() < end) {
-    let _y = f(xs)
-    i = i + 1
+  const std::string own = "/proc/" + std::to_string(getpid());  // the shell's own would be the shell
+  std::FILE* said = popen(
+      (own + "/exe launch -n " + n + " --devices " + n + " " + own + "/fd/" + std::to_string(script)).c_str(), "r");
+  double few = 0, many = 0;
+  const bool understood = said && std::fscanf(said, "%lf %lf", &few, &many) == 2;
+  const int status = said ? pclose(said) : -1;
+  close(script);
+  if (!understood || status != 0 || few <= 0) {
+    std::fprintf(stderr, "error: %d processes could not be measured\n", processes);
+    return std::nullopt;
   }
+  // A sum goes round twice, once to be added and once to be known (cost_model/collective_cost.cpp).
+  const double others = processes - 1;
+  return ChannelFigures{few / (2 * others), 2 * kManyBytes * others / processes / std::max(many - few, 1e-9)};
 }
-fn apart(f, n, shapes) {
-  let one = shapes.map(fn(s) = normal(key(0), s))
-  let several = fn(r) = range(r).map(fn(i) = one.map(fn(x) = x + i))
-  let each = bytes(shapes)
-  if each <= 1500000 {
-    again(f, n, several(1))
-  }
-  let r = max(1, min(24, 96000000 // each))
-  if r * each > 16000000 {
-    again(f, max(5, n // r), several(r))
-  }
-}
-for (m, k, n) in [(64, 64, 64), (128, 128, 128), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (1024, 16, 64),
-                  (2048, 64, 256), (1024, 300, 20), (64, 1024, 1024), (4096, 32, 32), (2048, 128, 256), (2048, 256, 128), (1024, 32, 1), (8192, 64, 1), (16, 16, 4), (64, 64, 8)] {
-  apart(product, times(m * k * n // 10), [[m, k], [k, n]])
-}
-for (k, m, n) in [(1024, 256, 256), (4096, 64, 256), (1024, 768, 384), (2048, 128, 32), (1024, 32, 1), (64, 16, 4)] {
-  apart(over_rows, times(m * k * n // 10), [[k, m], [k, n]])
-}
-for (b, t, h, d) in [(8, 64, 4, 32), (16, 128, 4, 64)] {
-  apart(heads, times(b * t * t * h * d // 10), [[b, t, h, d], [b, t, h, d]])
-}
-for (g, m, k, n) in [(4, 4096, 72, 32), (8, 512, 128, 256), (8, 1024, 16, 64)] {
-  apart(parts, times(g * m * k * n // 10), [[g, m, k], [g, k, n]])
-}
-for (g, m, k, n) in [(8, 512, 256, 128), (4, 2048, 128, 128), (8, 512, 64, 16)] {
-  apart(columns, times(g * m * k * n // 10), [[m, k], [g, k, n]])
-}
-for n in [100, 1000] { apart(turned, times(n * n * 20), [[n, n], [n, n]]) }
-for n in [1000, 20000, 200000, 1000000, 4000000, 16000000] {
-  apart(add, times(n * 4), [[n], [n]])
-  apart(curved, times(n * 4), [[n]])
-  apart(update, times(n * 4), [[n], [n], [n]])
-}
-for (m, n) in [(256, 64), (4096, 64), (8192, 256), (1024, 10)] {
-  apart(rows, times(m * n * 20), [[m, n]])
-  apart(total, times(m * n * 20), [[m, n]])
-}
-let (x, w) = (normal(key(0), [4, 4]), normal(key(1), [4, 4]))
-for i in 0..1000 { let _y = small(x, w) }
-for n in [16, 4096, 262144] {
-  let x = shard ones([device_count() * n]) as P(@d)
-  for i in 0..times(n * 800) { let _y = (talk(x), pass(x)) }
-}
-for (n, d) in [(64, 32), (2048, 128), (2048, 512)] {
-  let (w, x) = (shard normal(key(0), [d, d]) as P(), shard normal(key(1), [n, d]) as P(@d))
-  for i in 0..times(n * d * d) { let _y = learn(w, x) }
-}
-)";
-
-// The same product in another type, beside that in f32.
-constexpr const char* kTypes = R"(
-jit fn product(a, b) = a @ b
-for t in [f32, f64, bf16] {
-  let (a, b) = (cast(normal(key(0), [512, 512]), t), cast(normal(key(1), [512, 512]), t))
-  for i in 0..20 { let _c = product(a, b) }
-}
-)";
 
 struct Sample {
   std::string name;
@@ -123,12 +56,12 @@ struct Sample {
   double seconds, between;  // ... of a call besides its instructions
 };
 
-double foretold(const Chip& chip, const Sample& s) {
+double predicted(const Chip& chip, const Sample& s) {
   return cost_model::play(chip, *s.works, s.mesh).seconds + chip.call;
 }
 double error_of(const Chip& chip, const std::vector<Sample>& samples) {  // mean |log|: twice and half are as bad
   double sum = 0;
-  for (const Sample& s : samples) sum += std::abs(std::log(foretold(chip, s) / s.seconds));
+  for (const Sample& s : samples) sum += std::abs(std::log(predicted(chip, s) / s.seconds));
   return sum / static_cast<double>(samples.size());
 }
 
@@ -171,8 +104,9 @@ std::string shown(const std::string& function, const std::string& arguments) {
 // Runs a script, and gives what its calls took, with what they have to do; of several runs the least, as machines are
 // busy for seconds at a time.
 // Gives the machine whose rows and programs the works name.
-std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, const char* script,
+std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, std::string_view name,
                                         std::vector<Sample>& samples) {
+  const std::string script = stdlib::unpacked(stdlib::program_texts(), name);
   std::unique_ptr<embed::Machine> first;
   for (int run = 0; run < runs; ++run) {
     RunProfile profile("", {});
@@ -229,16 +163,9 @@ std::string record(const Chip& chip, int devices, double error) {
 int calibrate(const Arguments& a) {
   std::vector<Sample> samples, types;
   const auto runs = number_of(a.value("--runs").empty() ? "5" : a.value("--runs"), 1, 1000);
-  if (!runs) {
-    std::fputs("error: --runs is a number from 1 on\n", stderr);
-    return 2;
-  }
+  if (!runs) return misused("--runs is a number from 1 on");
   const auto processes = number_of(a.value("--processes").empty() ? "1" : a.value("--processes"), 1, 64);
-  if (!processes) {
-    std::fprintf(stderr, "error: --processes takes how many there are, 1 to 64, not '%s'\n",
-                 a.value("--processes").c_str());
-    return 2;
-  }
+  if (!processes) return misused("--processes takes how many there are, 1 to 64, not '" + a.value("--processes") + "'");
   Chip chip;
   if (*processes > 1) {
     const auto channel = measure_channel(*processes);
@@ -247,8 +174,8 @@ int calibrate(const Arguments& a) {
     chip.network_latency = channel->latency;
     chip.network_share = 1;
   }
-  const auto programs = measure(a, *runs, kPrograms, samples);
-  if (!programs || !measure(a, *runs, kTypes, types)) return 1;
+  const auto programs = measure(a, *runs, "calibration", samples);
+  if (!programs || !measure(a, *runs, "calibration_types", types)) return 1;
   chip.name = "this machine";
   chip.flops = {{runtime::DType::F32, 1e11}};
   chip.memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -278,16 +205,12 @@ int calibrate(const Arguments& a) {
                             chip.flops[0].second * types[0].seconds / types[i].seconds);
   const double error = error_of(chip, samples);
   std::string text = "   measured  predicted   program\n";
-  for (const Sample& s : samples) {
-    const auto right = [&](const std::string& t) { return std::string(t.size() < 11 ? 11 - t.size() : 0, ' ') + t; };
-    text += right(time_text(s.seconds)) + right(time_text(foretold(chip, s))) + "   " + s.name + "\n";
-  }
+  for (const Sample& s : samples)
+    text += right(time_text(s.seconds), 11) + right(time_text(predicted(chip, s)), 11) + "   " + s.name + "\n";
   chip.simulated = *processes;
   const std::string file = a.value("-o").empty() ? "machine.shard" : a.value("-o");
   if (!write_file(file, record(chip, a.settings.devices, error))) return 1;
-  write_out(text + "wrote " + file + "\n");
-  flush_out();
-  return 0;
+  return print_out(text + "wrote " + file + "\n");
 }
 
 }  // namespace

@@ -6,8 +6,7 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/checker.h"
 #include "interpreter/cli/command.h"
-#include "interpreter/cli/fix.h"
-#include "interpreter/cli/scripts.h"
+#include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
@@ -32,7 +31,7 @@ std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMa
   std::size_t widest = 0;
   for (const lang::Check::Let& l : lets) {
     const grammar::Source& source = sources.at(l.span.source);
-    const int number = source.position(l.span.begin).line;
+    const int number = sources.line_of(l.span);
     Line& line = lines[{l.span.source, number}];
     line.text = std::string(source.line(number));
     line.lets.push_back(&l);
@@ -43,8 +42,7 @@ std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMa
     stable_sort(line.lets, [](auto* a, auto* b) { return a->span.begin < b->span.begin; });
     std::string number = std::to_string(place.second);
     if (several_files) number = sources.at(place.first).name() + ":" + number;
-    out += std::string(number.size() < 4 ? 4 - number.size() : 0, ' ') + number + " | " + line.text;
-    out += std::string(line.text.size() < widest ? widest - line.text.size() : 0, ' ') + "   # ";
+    out += cost_model::right(number, 4) + " | " + cost_model::left(line.text, widest) + "   # ";
     for (std::size_t i = 0; i < line.lets.size(); ++i)
       out += (i ? ", " : "") + line.lets[i]->name + ": " + joined(line.lets[i]->types);
     out += "\n";
@@ -55,11 +53,10 @@ std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMa
 std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMap& sources) {
   std::string out = "[";
   for (const lang::Check::Let& l : lets) {
-    const grammar::Source& source = sources.at(l.span.source);
     out += (out.size() > 1 ? ",\n " : "\n ");
-    out += "{\"file\": " + lang::json_string(source.name());
-    out += ", \"line\": " + std::to_string(source.position(l.span.begin).line) +
-           ", \"name\": " + lang::json_string(l.name) + ", \"type\": " + lang::json_string(joined(l.types)) + "}";
+    out += "{\"file\": " + lang::json_string(sources.at(l.span.source).name());
+    out += ", \"line\": " + std::to_string(sources.line_of(l.span)) + ", \"name\": " + lang::json_string(l.name) +
+           ", \"type\": " + lang::json_string(joined(l.types)) + "}";
   }
   return out + (lets.empty() ? "]" : "\n]");
 }
@@ -85,24 +82,17 @@ bool fix(const Settings& settings, bool names_only, const std::string& path, std
     lines.insert(lines.end(), fixed.lines.begin(), fixed.lines.end());
   }
   if (lines.empty()) return true;
-  if (!replace_file(path, text)) return false;
+  if (!write_file(path, text)) return false;
   for (const std::string& line : lines) std::fprintf(stderr, "%s\n", line.c_str());
   return true;
-}
-
-void print(const std::string& text) {
-  write_out(text);
-  flush_out();
 }
 
 int check(const Arguments& a) {
   const bool json = a.has("--json"), types = a.has("--types");
   Checker checker(a.settings, a.has("--names"));
   int status = 0;
-  if (a.has("--fix") && std::count(a.words.begin(), a.words.end(), "-")) {
-    std::fputs("error: --fix writes into files, and standard input is not a file\n", stderr);
-    return 2;
-  }
+  if (a.has("--fix") && std::count(a.words.begin(), a.words.end(), "-"))
+    return misused("--fix writes into files, and standard input is not a file");
   const std::vector<std::string> paths = scripts_of(a.words);
   for (const std::string& path : paths) {
     std::string text;
@@ -118,17 +108,15 @@ int check(const Arguments& a) {
   if (json) {
     const std::string told = lang::report_json(checker.found, checker.sources);
     const std::string lets = types_json(checker.lets, checker.sources);
-    print(types ? "{\"errors\": " + told + ", \"types\": " + lets + "}\n" : told);
+    print_out(types ? "{\"errors\": " + told + ", \"types\": " + lets + "}\n" : told);
   } else {
-    if (types) print(types_text(checker.lets, checker.sources, paths.size() > 1));
+    if (types) print_out(types_text(checker.lets, checker.sources, paths.size() > 1));
     for (const Diagnostic& d : checker.found) tell(d, checker.sources);
   }
   for (const Diagnostic& d : checker.notes) {
     std::string place;
-    if (checker.sources.has(d.span.source)) {
-      const grammar::Source& source = checker.sources.at(d.span.source);
-      place = source.name() + ":" + std::to_string(source.position(d.span.begin).line) + ": ";
-    }
+    if (checker.sources.has(d.span.source))
+      place = checker.sources.at(d.span.source).name() + ":" + std::to_string(checker.sources.line_of(d.span)) + ": ";
     std::fprintf(stderr, "%s%s; what comes from it is not checked\n", place.c_str(), d.message.c_str());
   }
   const auto is_error = [](const Diagnostic& d) { return !d.warning; };

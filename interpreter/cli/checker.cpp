@@ -1,8 +1,9 @@
 #include "interpreter/cli/checker.h"
 
 #include "grammar/parse.h"
+#include "grammar/stable_sort.h"
 #include "interpreter/cli/signals.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 
 namespace shard::cli {
 namespace {
@@ -63,10 +64,10 @@ void Checker::names(lang::Interpreter& in, const std::string& path, const std::s
   if (!parsed.module) return;
   lang::ModuleNames module;
   lang::NamesFound names;
-  lang::resolve_names(parsed.module, module, in.impl().builtins.for_names(), names);
+  lang::resolve_names(parsed.module, module, in.builtins().for_names(), names);
   found.insert(found.end(), names.errors.begin(), names.errors.end());
   for (Diagnostic& d : names.warnings)
-    if (in.impl().warnings.wanted(d, sources)) add_warning(std::move(d));
+    if (in.wanted(d)) add_warning(std::move(d));
 }
 
 void Checker::types(lang::Interpreter& in, const std::string& path, const std::string& text) {
@@ -106,6 +107,31 @@ void Checker::types(lang::Interpreter& in, const std::string& path, const std::s
 void Checker::add_warning(Diagnostic d) {
   d.warning = !deny_;
   found.push_back(std::move(d));
+}
+
+Fixed with_safe_fixes(const grammar::SourceMap& sources, std::uint32_t source,
+                      const std::vector<grammar::Diagnostic>& found) {
+  struct One {
+    const grammar::Fix* fix;
+    const grammar::Diagnostic* of;
+  };
+  std::vector<One> all;
+  for (const grammar::Diagnostic& d : found)
+    for (const grammar::Fix& f : d.fixes)
+      if (f.safe && f.span.source == source) all.push_back({&f, &d});
+  stable_sort(all, [](const One& a, const One& b) { return a.fix->span.begin < b.fix->span.begin; });
+  const grammar::Source& file = sources.at(source);
+  Fixed out;
+  std::size_t done = 0;  // of the old text
+  for (const One& one : all) {
+    if (one.fix->span.begin < done) continue;
+    out.text += file.text().substr(done, one.fix->span.begin - done) + one.fix->replacement;
+    done = one.fix->span.end;
+    out.lines.push_back(file.name() + ":" + std::to_string(sources.line_of(one.fix->span)) + ": " + one.of->message +
+                        ": fixed" + (one.fix->replacement.empty() ? "" : " with `" + one.fix->replacement + "`"));
+  }
+  out.text += file.text().substr(done);
+  return out;
 }
 
 }  // namespace shard::cli

@@ -1,5 +1,5 @@
 // A script looked at in place of run: what `shard check` tells and what `shard lsp` knows of a text. The script is
-// evaluated on arrays that are types (interpreter/lang/check/check.h says what differs from a run): host code runs,
+// evaluated on arrays that are types (interpreter/lang/eval/checking says what differs from a run): host code runs,
 // operations only infer, and every error is found.
 #pragma once
 #include <functional>
@@ -10,7 +10,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/cli/session.h"
-#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/check/static_check.h"
 
 namespace shard::cli {
 
@@ -43,5 +43,14 @@ class Checker {
   lang::Check* check_ = nullptr;  // while it runs
   bool names_only_, deny_;
 };
+
+// ---- the fixes that are what was meant, whatever else the program does (Fix::safe)
+struct Fixed {
+  std::string text;                // of the file, with the fixes
+  std::vector<std::string> lines;  // what was done, a line each: "FILE:LINE: MESSAGE: `NEW`"
+};
+// The safe fixes among `found` that lie in `source`; of two that touch, the first.
+Fixed with_safe_fixes(const grammar::SourceMap& sources, std::uint32_t source,
+                      const std::vector<grammar::Diagnostic>& found);
 
 }  // namespace shard::cli

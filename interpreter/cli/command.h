@@ -25,6 +25,7 @@ struct Option {
   std::string_view name, what;
   Kind kind = Flag;
   bool required = false;
+  std::string_view alias = {};  // an older name, which goes on working
 };
 
 struct Arguments {  // what was written
@@ -51,6 +52,9 @@ struct Command {
 std::optional<int> number_of(std::string_view text, int least, int most);
 // "a,b" as its parts, without those that are empty.
 std::vector<std::string> parts_of(std::string_view text, char by);
+std::string shell_quoted(const std::string& text);
+std::string shell_word(
+    const std::string& word);  // of a command line as a shell reads it back, quoted where it has to be
 // "10s", "500ms", "2m"; seconds where no unit stands. Nothing where it is no such time.
 std::optional<std::chrono::milliseconds> time_of(std::string_view text);
 // The settings with what the options of processes say; nothing, and a sentence on standard error, where `--timeout`
@@ -60,12 +64,14 @@ inline const Option kEngine{"--engine", "What runs it: lockstep, or xla[:PLUGIN.
                             Option::Value};
 inline const Option kTimeout{"--timeout", "How long a process that does not come is waited for: 10s, 500ms, 2m",
                              Option::Value};
-inline const Option kDrill{"--drill", "A fault on purpose: kill 2 at step 5; may stand several times", Option::Values};
+inline const Option kFault{"--fault", "A fault on purpose: kill 2 at step 5; may stand several times", Option::Values,
+                           false, "--drill"};
 
 std::span<const Command> commands();
 std::span<const Option> setting_options();  // of commands with settings
 std::span<const Option> common_options();   // of all
 const Command* find_command(std::string_view name);
+std::string version_text();  // version, commit, compiler, processor and instruction sets: what `shard --version` says
 
 // ---- the rows, each in the file of its name
 Command run_command();

@@ -1,8 +1,10 @@
 // The table of commands. To add one: its file, and its row here.
 #include "interpreter/cli/command.h"
 
+#include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 namespace shard::cli {
 
@@ -52,6 +54,17 @@ std::vector<std::string> parts_of(std::string_view text, char by) {
   return out;
 }
 
+std::string shell_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string shell_word(const std::string& word) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_@%+=:,./-", c); };
+  return !word.empty() && std::all_of(word.begin(), word.end(), plain) ? word : shell_quoted(word);
+}
+
 std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
   long n = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -65,12 +78,12 @@ std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
 
 std::optional<Settings> process_settings(const Arguments& a) {
   Settings out = a.settings;
-  out.drills = parts_of(a.value("--drill"), '\n');
+  out.faults = parts_of(a.value("--fault"), '\n');
   const auto given = a.values.find("--timeout");
   if (given == a.values.end()) return out;
   const auto time = time_of(given->second);
   if (!time) {
-    std::fprintf(stderr, "error: --timeout takes a time such as 10s, 500ms or 2m, not '%s'\n", given->second.c_str());
+    misused("--timeout takes a time such as 10s, 500ms or 2m, not '" + given->second + "'");
     return std::nullopt;
   }
   out.timeout = *time;

@@ -1,6 +1,6 @@
 // shard compile: the compiled calls of a script, which is run without data, are compiled by a plug-in of PJRT for a
-// machine that need not be here; what it needs of a device's memory stands beside what Shard foretells.
-#include "interpreter/cli/cost/foretold.h"
+// machine that need not be here; what it needs of a device's memory stands beside what Shard predicts.
+#include "interpreter/cli/cost/prediction.h"
 #include "interpreter/hlo/module.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/exported.h"
@@ -31,16 +31,22 @@ struct Compiled {
 };
 
 // What the plug-in says is wrong comes back as a sentence: the other calls are compiled all the same.
-Compiled compiled_by(const std::shared_ptr<const pjrt::Plugin>& plugin, const pjrt::Machine& machine,
+Compiled compiled_by(const std::shared_ptr<const pjrt::Plugin>& plugin, const pjrt::TargetMachine& machine,
                      const std::string& text, std::size_t replicas) {
   try {
     return {pjrt::compile_for(plugin, machine, text, replicas), ""};
   } catch (const runtime::RuntimeError& e) { return {{}, e.what()}; }
 }
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
+// The chips that a plug-in for CUDA compiles for.
+std::vector<pjrt::Gpu> gpus() {
+  std::vector<pjrt::Gpu> out;
+  const auto machine = make_machine({});
+  for (const cost_model::Chip& c : stdlib::all_chips(machine->interpreter()))
+    if (!c.described.empty())
+      out.push_back({c.name, c.described, c.capability, c.units, c.lanes, c.shared, c.clock, c.bandwidth, c.memory,
+                     c.last_cache});
+  return out;
 }
 
 std::string page(const lang::CompiledCall& call, int line, const std::string& word, const std::string& by,
@@ -53,7 +59,7 @@ std::string page(const lang::CompiledCall& call, int line, const std::string& wo
     if (!row.ours && theirs == 0) continue;  // not said, or none
     std::string name = row.name;
     std::replace(name.begin(), name.end(), '_', ' ');
-    out += "  " + padded(name, 15) + padded(bytes_text(static_cast<double>(theirs)), row.ours ? 12 : 0) +
+    out += "  " + left(name, 15) + left(bytes_text(static_cast<double>(theirs)), row.ours ? 12 : 0) +
            (row.ours ? bytes_text(static_cast<double>(ours.*row.ours)) : "") + "\n";
   }
   return out;
@@ -74,10 +80,10 @@ std::string json(const lang::CompiledCall& call, int line, const Compiled& made)
 
 int compile_programs(const Arguments& a) {
   const std::string word = a.value("--for"), name = a.value("--function"), engine = a.value("--engine");
-  pjrt::Machine machine;
+  pjrt::TargetMachine machine;
   std::shared_ptr<const pjrt::Plugin> plugin;
   try {
-    machine = pjrt::machine_named(word);
+    machine = pjrt::machine_named(word, gpus());
     plugin = pjrt::plugin_for(machine, engine.starts_with("xla:") ? engine.substr(4) : engine);
   } catch (const runtime::RuntimeError& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
@@ -87,13 +93,13 @@ int compile_programs(const Arguments& a) {
   if (!read_script(a.words[0], text)) return 1;
   Settings settings = a.settings;
   settings.devices = machine.devices;
-  Foresight script(settings, true);
+  DryRun script(settings, true);
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
   const std::string by = "PJRT " + std::to_string(plugin->major()) + "." + std::to_string(plugin->minor());
   std::string out;
   bool all_well = true;
   const int status = guarded(script.interpreter(), [&] {
-    for (const Foretold& f : script.calls()) {
+    for (const Prediction& f : script.calls()) {
       if (!name.empty() && f.call.name != name) continue;
       const ir::OpTable& table = script.interpreter().context().table();
       const hlo::Module module = lang::exported(f.call, hlo::Form::Replica, table, script.sources());
@@ -113,10 +119,9 @@ int compile_programs(const Arguments& a) {
     if (out.empty() && all_well) throw runtime::RuntimeError("value", "no compiled function is called '" + name + "'");
   });
   if (status != 0) return status;
-  write_out(a.has("--json") ? "{\"for\": " + lang::json_string(word) +
+  print_out(a.has("--json") ? "{\"for\": " + lang::json_string(word) +
                                   ", \"plugin\": " + lang::json_string(plugin->path()) + ", \"calls\": [" + out + "]}\n"
                             : out);
-  flush_out();
   return all_well ? 0 : 1;
 }
 
@@ -127,7 +132,7 @@ Command compile_command() {
       "compile",
       "Compile a script's compiled calls for a machine that need not be present; their memory next to Shard's estimate",
       {{"file", "The script (- reads it from standard input)", Option::Word, true},
-       {"--for", "h100x8 (h200, a100), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
+       {"--for", "h100x8 (h200, a100, b200), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
         Option::Value, true},
        {"--function", "Only the compiled function of this name", Option::Value},
        {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},

@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include "interpreter/cli/command.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "interpreter/lang/report/report.h"
 #include "runtime/pjrt/client.h"
-#include "runtime/pjrt/find.h"
 
 namespace shard::cli {
 namespace {
@@ -135,9 +134,7 @@ std::string engines_json(const std::vector<pjrt::Found>& found, int devices) {
 int engines(const Arguments& a) {
   std::vector<pjrt::Found> found = pjrt::find_plugins();
   for (const std::string& path : a.words) found.push_back({path, "the command line"});
-  write_out(a.has("--json") ? engines_json(found, a.settings.devices) : engines_text(found, a.settings.devices));
-  flush_out();
-  return 0;
+  return print_out(a.has("--json") ? engines_json(found, a.settings.devices) : engines_text(found, a.settings.devices));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // shard estimate: a script is run on arrays that have types and layouts and no elements, and each of its compiled calls
-// is foretold on a chip: time, memory, and the lines that cost most.
+// is predicted on a chip: time, memory, and the lines that cost most.
 #include "interpreter/cli/cost/attempts.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/explanation.h"
 
 namespace shard::cli {
 namespace {
@@ -13,13 +13,13 @@ using cost_model::Estimate;
 std::string memory_json(const cost_model::Memory& m, const grammar::SourceMap& sources) {
   std::string out = "\"peak_line\": " + std::to_string(source_line(sources, m.where)) + ", \"memory\": {";
   for (std::size_t w = 0; w < cost_model::kWhys; ++w)
-    out += (w ? ", " : "") + lang::json_string(cost_model::words_of(static_cast<cost_model::Why>(w))) + ": " +
+    out += (w ? ", " : "") + lang::json_string(cost_model::words_of(static_cast<cost_model::MemoryCause>(w))) + ": " +
            std::to_string(m.whys[w]);
   return out + "}";
 }
 
 // What each collective is, and why it is there.
-std::string collectives_json(const Foretold& f, const Chip& chip, const grammar::SourceMap& sources) {
+std::string collectives_json(const Prediction& f, const Chip& chip, const grammar::SourceMap& sources) {
   std::string out = "\"collectives\": [";
   for (const exec::CommRecord& r : f.call.plan->comm()) {
     std::string axes;
@@ -44,10 +44,10 @@ std::string json_of(const Estimate& e) {
          ", \"fits\": " + (e.fits ? "true" : "false") + ", \"model_flops_per_device\": " + number(e.time.flops);
 }
 
-std::string json(const std::vector<Foretold>& calls, const Foretold& most, const Chip& chip,
+std::string json(const std::vector<Prediction>& calls, const Prediction& most, const Chip& chip,
                  const grammar::SourceMap& sources) {
   std::string out = "{\"chip\": " + lang::json_string(chip.name) + ", " + json_of(most.of) + ", \"calls\": [";
-  for (const Foretold& f : calls)
+  for (const Prediction& f : calls)
     out += (&f == calls.data() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
            ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
            ", \"count\": " + std::to_string(f.count) + ", " + json_of(f.of) + ", " + memory_json(f.of.memory, sources) +
@@ -63,27 +63,25 @@ int estimate(const Arguments& a) {
   const std::vector<Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
   if (chips.empty()) return 1;
   const std::string as_written = text;
-  Foresight script(a.settings, as_json, simulated(chips));
+  DryRun script(a.settings, as_json, simulated(chips));
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
   std::string out;
   for (const Chip& chip : chips) {
-    const Foretold& most = script.on(chip);
+    const Prediction& most = script.on(chip);
     if (as_json)
       out += (out.empty() ? "" : ",\n") + json(script.calls(), most, chip, script.sources());
     else
       out += "\n" + page(most, chip, script.sources());
     if (a.has("--advise") && !as_json) {
-      const auto given = advice(a.words[0], as_written, a.settings, most, chip, script.sources());
+      const auto given = advice_text({a.words[0], as_written, a.settings, most, chip, script.sources()});
       if (!given) return 130;
-      out += advice_text(*given, most);
+      out += *given;
     }
     if (!page_file.empty() && !write_file(page_file, html(most, chip, script.sources()))) return 1;
     if (!trace.empty() && !write_file(trace, timeline(most, script.sources()))) return 1;
   }
   if (as_json) out = chips.size() == 1 ? out + "\n" : "[" + out + "]\n";
-  write_out(out);
-  flush_out();
-  return 0;
+  return print_out(out);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/cost/attempts.h"
-#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/check/static_check.h"
 #include "stdlib/host/cost/chips.h"
 
 namespace shard::cli {
@@ -19,20 +19,18 @@ int explain_on(const Arguments& a, std::string text) {
   const std::vector<cost_model::Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
   if (chips.empty()) return 1;
   const std::string as_written = text;
-  Foresight script(a.settings, true, simulated(chips));
+  DryRun script(a.settings, true, simulated(chips));
   if (const int status = script.run(path, std::move(text), tell)) return status;
   std::string out;
   for (const cost_model::Chip& chip : chips) {
-    const Foretold& most = script.on(chip);
-    for (const Foretold& f : script.calls())
+    const Prediction& most = script.on(chip);
+    for (const Prediction& f : script.calls())
       out += (out.empty() ? "" : "\n") + stdlib::explained_on(f.call, f.of, chip, script.sources());
-    const auto better = constraints_text(path, as_written, a.settings, most, chip, script.sources());
+    const auto better = constraints_text({path, as_written, a.settings, most, chip, script.sources()});
     if (!better) return 130;
     out += *better;
   }
-  write_out(out);
-  flush_out();
-  return 0;
+  return print_out(out);
 }
 
 int explain(const Arguments& a) {

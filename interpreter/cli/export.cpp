@@ -4,87 +4,22 @@
 #include <cstdio>
 #include <set>
 
-#include "interpreter/cli/cost/foretold.h"
+#include "interpreter/cli/cost/prediction.h"
 #include "interpreter/lang/staging/exported.h"
+#include "stdlib/packed_text.h"
 
 namespace shard::cli {
 namespace {
 
-// Loads X.mlir and X.json, which lie beside it. As a program it makes arguments, runs, and prints the results.
-constexpr std::string_view kPython =
-    R"py("""Runs {name}.mlir in JAX (jaxlib 0.10.2): python {name}.py [arguments.npz]. Without a file the arguments are random."""
-import json, os, sys
-HERE = os.path.splitext(os.path.abspath(__file__))[0]
-ABOUT = json.load(open(HERE + '.json'))
-COUNT = 1
-for _, size in ABOUT['mesh']: COUNT *= size
-os.environ.setdefault('XLA_FLAGS', f'--xla_force_host_platform_device_count={COUNT}')  # where the CPU is the platform
-import jax, numpy as np, ml_dtypes
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-from jaxlib import xla_client as xc
-jax.config.update('jax_enable_x64', True)
-if len(jax.devices()) < COUNT: sys.exit(f'{COUNT} devices are needed, and {len(jax.devices())} are here')
-MESH = Mesh(np.array(jax.devices()[:COUNT]).reshape([n for _, n in ABOUT['mesh']] or [1]), [a for a, _ in ABOUT['mesh']] or ['one'])
-TYPES = {'bool': np.bool_, 'f16': np.float16, 'bf16': ml_dtypes.bfloat16, 'f32': np.float32, 'f64': np.float64,
-         **{k + str(n): getattr(np, w + str(n)) for k, w in (('i', 'int'), ('u', 'uint')) for n in (8, 16, 32, 64)}}
-
-
-def layout(entry): return NamedSharding(MESH, P(*[tuple(axes) or None for axes in entry['layout']]))
-
-
-def place(entry, array): return jax.device_put(np.asarray(array, TYPES[entry['type']]), layout(entry))
-
-
-def compiled():
-    replicas, partitions = (COUNT, 1) if ABOUT['form'] == 'replica' else (1, COUNT)
-    o, devices = xc.CompileOptions(), tuple(MESH.devices.flat)
-    o.num_replicas, o.num_partitions = replicas, partitions
-    o.device_assignment = xc.DeviceAssignment.create(np.array([d.id for d in devices]).reshape(replicas, partitions))
-    b = o.executable_build_options
-    b.use_spmd_partitioning = b.use_shardy_partitioner = partitions > 1
-    return devices[0].client.compile_and_load(open(HERE + '.mlir').read(), xc.DeviceList(devices), o)
-
-
-def run(executable, arguments):
-    """Global arrays in and out, in the order of ABOUT."""
-    made = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
-    whole = lambda e, blocks: jax.make_array_from_single_device_arrays(tuple(e['shape']), layout(e), blocks)  # noqa: E731
-    return [whole(e, blocks) for e, blocks in zip(ABOUT['results'], made)]
-
-
-def as_jax():
-    """A function of JAX, to be called inside of jax.jit: takes the arguments, gives a tuple of the results. Not of the form replica."""
-    from jax import export, tree_util
-    from jaxlib import _jax
-    about = lambda k: (tuple(jax.core.ShapedArray(tuple(e['shape']), TYPES[e['type']]) for e in ABOUT[k]),  # noqa: E731
-                       tuple(layout(e) for e in ABOUT[k]),
-                       tuple(layout(e)._to_xla_hlo_sharding(len(e['shape'])) for e in ABOUT[k]))
-    (ins, in_layouts, in_hlo), (outs, out_layouts, out_hlo) = about('arguments'), about('results')
-    artifact = _jax.mlir.serialize_portable_artifact(open(HERE + '.mlir').read(), '1.9.0', True)
-    return export.Exported(
-        fun_name=ABOUT['function'], in_tree=tree_util.tree_structure(((0,) * len(ins), {})), in_avals=ins,
-        out_tree=tree_util.tree_structure((0,) * len(outs)), out_avals=outs, _has_named_shardings=True, _in_named_shardings=in_layouts,
-        _out_named_shardings=out_layouts, in_shardings_hlo=in_hlo, out_shardings_hlo=out_hlo, nr_devices=COUNT, platforms=('cpu',),
-        ordered_effects=(), unordered_effects=(), disabled_safety_checks=(export.DisabledSafetyCheck.platform(),),
-        mlir_module_serialized=artifact, calling_convention_version=10, module_kept_var_idx=tuple(range(len(ins))),
-        uses_global_constants=False, _get_vjp=None).call
-
-
-if __name__ == '__main__':
-    rng, given = np.random.default_rng(0), dict(np.load(sys.argv[1])) if len(sys.argv) > 1 else {}
-    arguments = [place(e, given[e['name']] if e['name'] in given else rng.random(e['shape'])) for e in ABOUT['arguments']]
-    for e, x in zip(ABOUT['results'], run(compiled(), arguments)):
-        print(e['name'], e['type'], e['shape'], np.asarray(x).ravel()[:4])
-)py";
-
+// exported.py, which loads X.mlir and X.json that lie next to it; as a program it makes arguments, runs, and prints the
+// results.
 std::string python_for(const std::string& name) {
-  std::string out(kPython);
+  std::string out = stdlib::unpacked(stdlib::program_texts(), "exported");
   for (std::size_t at = 0; (at = out.find("{name}", at)) != std::string::npos;) out.replace(at, 6, name);
   return out;
 }
 
-bool write_call(const lang::CompiledCall& call, hlo::Form form, Foresight& script, const std::string& base,
-                bool python) {
+bool write_call(const lang::CompiledCall& call, hlo::Form form, DryRun& script, const std::string& base, bool python) {
   const grammar::SourceMap& sources = script.sources();
   const hlo::Module module = lang::exported(call, form, script.interpreter().context().table(), sources);
   const std::size_t folder = base.find_last_of('/');
@@ -113,12 +48,12 @@ int export_programs(const Arguments& a) {
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
   bool stopped_there = false;
-  Foresight script(a.settings, true);
+  DryRun script(a.settings, true);
   // Calls that were compiled before the script asks for what only a run knows are there all the same.
   const auto met = [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     const bool later = (d.code == "unknown" || d.code == "trace") &&
                        std::any_of(script.calls().begin(), script.calls().end(),
-                                   [&](const Foretold& f) { return all || f.call.name == name; });
+                                   [&](const Prediction& f) { return all || f.call.name == name; });
     if (!later) return tell(d, sources);
     std::fprintf(stderr, "note: followed up to line %d, which needs data: %s\n", source_line(sources, d.span),
                  d.message.c_str());
@@ -129,7 +64,7 @@ int export_programs(const Arguments& a) {
     std::fprintf(stderr, "note: '%s' is not written\n", file.c_str());
   std::vector<const lang::CompiledCall*> chosen;
   std::string there;
-  for (const Foretold& f : script.calls()) {
+  for (const Prediction& f : script.calls()) {
     there += (there.empty() ? "" : ", ") + f.call.name;
     if (all || f.call.name == name) chosen.push_back(&f.call);
   }
@@ -161,8 +96,7 @@ Command export_command() {
            {"--all", "Every compiled call, each in a file of its own"},
            {"--form",
             "manual: whole arrays at the border (the default); replica: the blocks of one device, for any reader; "
-            "auto: the "
-            "whole graph, for XLA to cut",
+            "auto: the whole graph, for XLA to cut",
             Option::Value},
            {"-o", "Where to write it: X.mlir, with X.json for names and layouts", Option::Value},
            {"--python", "Write X.py too, which runs it in JAX"}},

@@ -45,25 +45,14 @@ std::string commands_text() {
 }
 
 int help(const Arguments& a) {
-  if (a.has("--commands")) {
-    write_out(commands_text());
-    flush_out();
-    return 0;
-  }
+  if (a.has("--commands")) return print_out(commands_text());
   const auto machine = make_machine(a.settings);
   lang::Interpreter& in = machine->interpreter();
   std::string topic;
   for (const std::string& word : a.words) topic += (topic.empty() ? "" : " ") + word;
-  if (a.has("--all") || a.has("--words")) {
-    write_out(a.has("--all") ? stdlib::reference_page(in) : words_text(in));
-    flush_out();
-    return 0;
-  }
-  if (topic.empty()) {
-    write_out(fitted(stdlib::help_subjects()));
-    flush_out();
-    return 0;
-  }
+  if (a.has("--all")) return print_out(stdlib::reference_page(in));
+  if (a.has("--words")) return print_out(words_text(in));
+  if (topic.empty()) return print_out(fitted(stdlib::help_subjects()));
   int status = 0;
   const int stopped = guarded(in, [&] {
     const bool command = find_command(topic) != nullptr;

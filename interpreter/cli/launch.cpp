@@ -15,21 +15,16 @@
 
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/launch/launch.h"
-#include "runtime/channel/board.h"
-#include "runtime/channel/drill.h"
-#include "runtime/channel/tcp/mirror.h"
-#include "runtime/channel/tcp/proof.h"
+#include "runtime/channel/fault_injection.h"
+#include "runtime/channel/progress_board.h"
+#include "runtime/channel/tcp/handshake.h"
+#include "runtime/channel/tcp/progress_reports.h"
 
 namespace shard::cli {
 namespace {
 
 volatile std::sig_atomic_t asked_to_end = 0;
 constexpr auto kLeaving = std::chrono::seconds(5);
-
-int misused(const std::string& why) {
-  std::fprintf(stderr, "error: %s\n", why.c_str());
-  return 2;
-}
 
 std::string digits_of(const sockaddr* address) {
   char text[NI_MAXHOST] = {};
@@ -165,7 +160,7 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
     out.insert(out.end(), {"run", a.words[0]});
   out.insert(out.end(),
              {"--devices", std::to_string(s.devices), "--timeout", std::to_string(s.timeout.count()) + "ms"});
-  for (const std::string& drill : s.drills) out.insert(out.end(), {"--drill", drill});
+  for (const std::string& fault : s.faults) out.insert(out.end(), {"--fault", fault});
   if (s.exact) out.emplace_back("--exact");
   if (s.debug_nans) out.emplace_back("--debug-nans");
   if (s.deny_warnings) out.emplace_back("--deny-warnings");
@@ -178,7 +173,7 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
 
 // Over Unix sockets, where the processes have ended well: a program of the user's own may never have joined.
 bool all_joined(const LaunchJob& job, int board_fd) {
-  const auto board = job.count > 1 ? runtime::Board::of(board_fd, job.count, 0) : nullptr;
+  const auto board = job.count > 1 ? runtime::ProgressBoard::of(board_fd, job.count, 0) : nullptr;
   std::vector<int> absent;
   for (int i = 0; board && i < job.count; ++i)
     if ((*board)[i].joined == 0) absent.push_back(i);
@@ -201,7 +196,7 @@ int run_job(const LaunchJob& job) {
   std::vector<int> left;  // who is still there in the end
   Arrival arrival(job.count);
   Meeting at;
-  if (job.hosts.empty()) at.board = runtime::Board::make(job.count);
+  if (job.hosts.empty()) at.board = runtime::ProgressBoard::make(job.count);
   const auto close_board = [&](int status) {
     if (at.board >= 0) close(at.board);
     return status;
@@ -275,14 +270,14 @@ int launch(const Arguments& a) {
       !job.log_dir.empty() && (std::filesystem::create_directories(job.log_dir, failed), failed))
     return misused("cannot make the folder '" + job.log_dir + "': " + failed.message());
   try {
-    for (const std::string& drill : settings->drills) runtime::parse_drill(drill, job.count);
+    for (const std::string& fault : settings->faults) runtime::parse_fault(fault, job.count);
   } catch (const runtime::RuntimeError& e) { return misused(e.what()); }
   job.words = child_words(a, *settings);
   job.reads = a.words[0] == "repl";
   if (is_program(a.words[0])) job.program = std::filesystem::absolute(a.words[0]).string();
   int status = run_job(job);
-  Settings again = *settings;  // a drill is over once its job has failed
-  again.drills.clear();
+  Settings again = *settings;  // a fault is over once its job has failed
+  again.faults.clear();
   job.words = child_words(a, again);
   for (int i = 1; status != 0 && i <= job.restarts && asked_to_end == 0; ++i) {
     std::fprintf(stderr, "the job ended with status %d: restart %d of %d\n", status, i, job.restarts);
@@ -300,7 +295,7 @@ Command launch_command() {
       {{"file", "The script, `repl`, or a program that embeds Shard", Option::Word, true},
        {"-n", "How many processes", Option::Value, true},
        kTimeout,
-       kDrill,
+       kFault,
        {"--output", "all: lines of every process, each after its number", Option::Value},
        {"--transport", "unix or tcp; on one machine unix by default", Option::Value},
        {"--hosts", "a,b: where processes run, as many on each", Option::Value},

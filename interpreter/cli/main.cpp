@@ -10,7 +10,6 @@
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
-#include "interpreter/cli/version.h"
 #include "runtime/kernels/dense/long_call.h"
 
 namespace {
@@ -41,19 +40,19 @@ std::string what_of(std::string_view name) {
 // A command's options as the library that reads the command line takes them.
 void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<std::string>& sets) {
   for (const Option& o : c.options) {
-    const std::string name(o.name), what(o.what);
+    const std::string name(o.name), what(o.what), names = o.alias.empty() ? name : name + "," + std::string(o.alias);
     const auto word = [&out](const std::string& w) { out.words.push_back(w); };
     const auto flag = [&out, name] { out.flags.push_back(name); };
     const auto value = [&out, name](const std::string& w) { out.values[name] = w; };
     const auto several = [&out, name](const std::vector<std::string>& all) {
       for (const std::string& w : all) out.values[name] += w + "\n";
     };
-    CLI::Option* made = o.kind == Option::Flag   ? app->add_flag_callback(name, flag, what)
-                        : o.kind == Option::Word ? app->add_option_function<std::string>(name, word, what)
+    CLI::Option* made = o.kind == Option::Flag   ? app->add_flag_callback(names, flag, what)
+                        : o.kind == Option::Word ? app->add_option_function<std::string>(names, word, what)
                         : o.kind == Option::Values
-                            ? app->add_option_function<std::vector<std::string>>(name, several, what)
-                        : o.kind == Option::Value ? app->add_option_function<std::string>(name, value, what)
-                                                  : app->add_option(name, out.words, what);
+                            ? app->add_option_function<std::vector<std::string>>(names, several, what)
+                        : o.kind == Option::Value ? app->add_option_function<std::string>(names, value, what)
+                                                  : app->add_option(names, out.words, what);
     made->required(o.required);
     if (o.kind == Option::Values) made->expected(1)->take_all()->allow_extra_args(false);
   }
@@ -79,10 +78,7 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
 bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
   for (const std::string& s : sets) {
     const std::size_t at = s.find('=');
-    if (at == 0 || at == std::string::npos) {
-      std::fprintf(stderr, "error: --set takes name=value, not '%s'\n", s.c_str());
-      return false;
-    }
+    if (at == 0 || at == std::string::npos) return shard::cli::misused("--set takes name=value, not '" + s + "'") == 0;
     settings.set.emplace_back(s.substr(0, at), s.substr(at + 1));
   }
   return true;

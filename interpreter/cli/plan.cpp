@@ -1,26 +1,17 @@
-// shard plan: the same script foretold for every way to divide the devices, every value of some settings, and with
+// shard plan: the same script predicted for every way to divide the devices, every value of some settings, and with
 // --rules every axis that a logical name may lie on. Candidates are partitioned and played like any other script; those
 // that fail or do not fit stay in the table with the reason. All that is chosen is a setting, `--set @data=32`,
 // `--set @embed=@data`, so that the command that runs a candidate is its settings.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "interpreter/cli/cost/plan_search.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
 namespace {
-
-// A word of a command line as a shell reads it back.
-std::string shell_word(const std::string& word) {
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_@%+=:,./-", c); };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 std::string command_of(const Search& s, const Arguments& a, const Candidate& c) {
   std::string out = "shard run " + shell_word(s.path) + " --devices " + std::to_string(a.settings.devices);
@@ -35,19 +26,9 @@ const std::string& value_in(const Candidate& c, const std::string& column) {
   return as_written;
 }
 
-std::string count_text(double n) {  // "1,296"
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.0f", n);
-  std::string out;
-  const std::size_t length = std::strlen(digits);
-  for (std::size_t i = 0; i < length; ++i) {
-    if (i && (length - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return n < 1e18 ? out : "very many";
-}
+std::string count_text(double n) { return n < 1e18 ? lang::in_thousands(std::llround(n)) : "very many"; }
 
-// How many there were, and which were not foretold.
+// How many there were, and which were not predicted.
 std::string summary(const Search& s) {
   const auto fit = std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return c.fits(); });
   const auto fail =
@@ -58,11 +39,8 @@ std::string summary(const Search& s) {
   if (s.same > 0) out += count_text(s.same) + " more are as another: a name on an axis of size 1 is on none\n";
   if (s.left_out > 0)
     out += count_text(s.left_out) + " left out (--most " + std::to_string(s.most) +
-           "): every mesh and setting was tried with the rules as written, and\n  from the "
-           "best " +
-           std::to_string(kClimbed) +
-           " "
-           "one name at a time was moved\n";
+           "): every mesh and setting was tried with the rules as written, and\n  from the best " +
+           std::to_string(kClimbed) + " one name at a time was moved\n";
   return out;
 }
 
@@ -132,10 +110,7 @@ int plan(const Arguments& a) {
   if (!read_search(a, s)) return 2;
   const std::string top = a.value("--top");
   const auto shown = number_of(top.empty() ? (a.has("--json") ? "20000" : "10") : top, 1, 20000);
-  if (!shown) {
-    std::fprintf(stderr, "error: --top takes a number from 1 on, not '%s'\n", top.c_str());
-    return 2;
-  }
+  if (!shown) return misused("--top takes a number from 1 on, not '" + top + "'");
   const std::vector<cost_model::Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
   if (chips.empty()) return 1;
   if (!search(s, a, chips[0])) return 130;

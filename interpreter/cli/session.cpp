@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <new>
 
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
@@ -89,6 +89,36 @@ std::string script_text(const std::string& path) {
   return text;
 }
 
+std::vector<std::string> scripts_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code failed;
+  std::filesystem::recursive_directory_iterator at(folder, std::filesystem::directory_options::skip_permission_denied,
+                                                   failed);
+  for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    std::error_code unknown;
+    if (name.starts_with(".") && at->is_directory(unknown)) at.disable_recursion_pending();
+    if (!name.starts_with(".") && at->path().extension() == ".shard" && at->is_regular_file(unknown))
+      out.push_back(folder == "." ? at->path().lexically_relative(".").string() : at->path().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> scripts_of(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(word, unknown)) {
+      out.push_back(word);
+      continue;
+    }
+    const std::vector<std::string> found = scripts_in(word);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
 std::string unknown_warning(const std::string& code) {
   std::vector<std::string> codes;
   for (const lang::Warning& w : lang::all_warnings()) codes.emplace_back(w.code);
@@ -131,23 +161,17 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
 }
 
 int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {
-  const auto plain = [&](const char* code, const std::string& message, std::vector<std::string> notes = {}) {
-    teller({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
-    return 1;
-  };
   const Listening listening(in.context().pool().stop());
   try {
     body();
     flush_out();
     return 0;
-  } catch (const grammar::Error& e) {
-    for (const grammar::Diagnostic& d : e.all()) teller(d, in.sources());
-    return e.diagnostic.code != "interrupt" ? 1 : terminated() ? 143 : 130;
-  } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
-    return plain("memory", "there is not enough memory for this");
-  } catch (const std::exception& e) {
-    return plain("internal", std::string("a fault in Shard itself: ") + e.what(),
-                 {"this is not an error of the script: please report it with the script"});
+  } catch (const std::exception&) {
+    std::vector<grammar::Diagnostic> found = embed::caught(in);
+    if (found[0].code == "internal")
+      found[0].notes.emplace_back("this is not an error of the script: please report it with the script");
+    for (const grammar::Diagnostic& d : found) teller(d, in.sources());
+    return found[0].code != "interrupt" ? 1 : terminated() ? 143 : 130;
   }
 }
 

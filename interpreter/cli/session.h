@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/cli/output.h"
+#include "interpreter/cli/standard_output.h"
 #include "interpreter/embed/machine.h"
 
 namespace shard::cli {
@@ -27,12 +27,16 @@ struct Settings {
   std::vector<std::string> allow;             // codes of warnings that are not told
   bool deny_warnings = false;                 // each is an error
   std::chrono::milliseconds timeout{10'000};  // how long another process is waited for
-  std::vector<std::string> drills;            // faults on purpose (runtime/channel/drill.h)
+  std::vector<std::string> faults;            // faults on purpose (runtime/channel/fault_injection.h)
 };
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
 std::string script_text(const std::string& path);  // the same without a word: empty where it cannot be read
+// The scripts of a folder and of those within, but for hidden ones, in the order of their names.
+std::vector<std::string> scripts_in(const std::string& folder);
+// The words of a command: scripts as they are named, folders as the scripts in them.
+std::vector<std::string> scripts_of(const std::vector<std::string>& words);
 // The others that run the same script, where a launcher started several; null: this one is alone. (join.cpp)
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
 void tell_as(const std::string& who);  // goes before every error of this process
@@ -52,5 +56,16 @@ using Teller = std::function<void(const grammar::Diagnostic&, const grammar::Sou
 // after SIGTERM.
 int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller = tell);
 inline bool stopped(int status) { return status == 130 || status == 143; }
+
+// A script in the one style (grammar/style; fmt.cpp). What comes out must be the same program: that is looked at, not
+// believed.
+struct Restyled {
+  std::string text;
+  bool parses = false;       // else: its errors
+  bool same_program = true;  // false: a fault in Shard itself
+  grammar::SourceMap sources;
+  std::vector<grammar::Diagnostic> errors;
+};
+Restyled restyled(const std::string& name, const std::string& text);
 
 }  // namespace shard::cli

@@ -4,9 +4,7 @@
 #include <filesystem>
 
 #include "interpreter/cli/command.h"
-#include "interpreter/cli/scripts.h"
-#include "interpreter/cli/test/test_jobs.h"
-#include "interpreter/cli/test/test_report.h"
+#include "interpreter/cli/test/test.h"
 
 namespace shard::cli {
 namespace {
@@ -33,11 +31,8 @@ bool find_scripts(const std::vector<std::string>& paths, std::vector<TestScript>
 
 int no_tests(const TestFilter& filter, const std::string& words) {
   flush_out();
-  if (filter.all())
-    std::fputs("error: no test found: a test is `test \"what holds\" { ... }` in a .shard file\n", stderr);
-  else
-    std::fprintf(stderr, "error: no test found whose file and name have '%s'\n", words.c_str());
-  return 2;
+  return misused("no test found" + (filter.all() ? ": a test is `test \"what holds\" { ... }` in a .shard file"
+                                                 : " whose file and name have '" + words + "'"));
 }
 
 int list(const std::vector<TestScript>& scripts, const TestFilter& filter, const std::string& words) {
@@ -54,10 +49,7 @@ int list(const std::vector<TestScript>& scripts, const TestFilter& filter, const
 int test(const Arguments& a) {
   const std::string jobs_text = a.value("--jobs");
   const std::optional<int> jobs = jobs_text.empty() ? 1 : number_of(jobs_text, 1, 1024);
-  if (!jobs) {
-    std::fprintf(stderr, "error: --jobs takes a number from 1 to 1024, not '%s'\n", jobs_text.c_str());
-    return 2;
-  }
+  if (!jobs) return misused("--jobs takes a number from 1 to 1024, not '" + jobs_text + "'");
   const std::string words = a.value("--filter");
   const TestFilter filter(words);
   std::vector<TestScript> scripts;

@@ -1,6 +1,5 @@
 // Which program this is. Alone in its file: it is compiled anew after every commit.
-#include "interpreter/cli/version.h"
-
+#include "interpreter/cli/command.h"
 #include "runtime/kernels/kernels.h"
 #include "shard_commit.h"  // made by commit.cmake
 

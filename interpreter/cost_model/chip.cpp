@@ -39,6 +39,11 @@ std::span<const ChipField> chip_fields() {
       {"points", &Chip::points},
       {"copying", &Chip::copying},
       {"call", &Chip::call},
+      {"capability", &Chip::capability},
+      {"lanes", &Chip::lanes},
+      {"shared", &Chip::shared},
+      {"clock", &Chip::clock},
+      {"last_cache", &Chip::last_cache},
   };
   return kFields;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpreter/ir/collective.h"
 #include "runtime/array/dtype.h"
 #include "runtime/mesh/mesh.h"
 
@@ -49,6 +50,13 @@ struct Chip {
   double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
   double call = 0;     // seconds before the first instruction and behind the last
 
+  // Of a GPU that programs are compiled for without it (runtime/pjrt/topology.h).
+  std::string described;             // as its driver names it; empty: of no such GPU
+  double capability = 0;             // of CUDA: 9.0
+  double lanes = 0;                  // f32 additions a cycle of a unit
+  double shared = 0;                 // bytes of memory that the threads of a unit share
+  double clock = 0, last_cache = 0;  // cycles a second; bytes
+
   double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
 };
 
@@ -67,6 +75,16 @@ struct Group {
   bool ring = false;  // links of a torus: bytes pass all of it whatever the number of chips
 };
 Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes);
+// Seconds that one collective takes, by kind, bytes, and where the devices of its group lie (collective_cost.cpp).
+// `bytes`: the operand's on one device. Rings: each of n devices passes on n - 1 parts of n, twice where all of them
+// sum; between domains of m devices m rings share the way, so that each of the m ports passes a part of it. Sources:
+// the formulas of NCCL's rings (nccl tuning.cc) and of a torus (the Scaling Book, chapter 3).
+double collective_seconds(const Chip& chip, const Group& group, const ir::Collective& kind, double bytes);
+
+// Between the processes of a machine that simulates devices, over the channel that the figures of its `network` are of.
+// `given`: bytes of the operand of all devices. A process adds its own devices' terms before it sends them.
+double channel_seconds(const Chip& machine, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes,
+                       const ir::Collective& kind, double given);
 // Over how many of `processes`, which own equal slices of the devices, these axes reach.
 std::int64_t processes_of(double processes, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpreter/cost_model/collective_cost.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/transform/distinct.h"
 
@@ -269,7 +268,7 @@ class Player {
         out.again += inside->again * all;
         out.bubble += inside->bubble * all;
         if (inside->bubble_at) out.bubble_at = inside->bubble_at;
-        for (const auto& [span, cost] : inside->lines) add(out.lines[span], cost, all);
+        for (const auto& [span, cost] : inside->lines) out.lines[span].add(cost, all);
       } else {
         out.compute += priced_[i].seconds * all;
         line.compute += priced_[i].seconds * all;
@@ -310,15 +309,6 @@ class Player {
     out.bubble += share * out.seconds;
   }
 
-  static void add(LineCost& to, const LineCost& cost, double times) {
-    to.compute += cost.compute * times;
-    to.exposed += cost.exposed * times;
-    to.communication += cost.communication * times;
-    to.host += cost.host * times;
-    to.flops += cost.flops * times;
-    to.bytes += cost.bytes * times;
-  }
-
   void events(Profile& out) const {
     const std::size_t n = instructions_.list.size();
     for (std::size_t i = 0; i < done_.size(); ++i) {
@@ -352,6 +342,12 @@ class Player {
 };
 
 }  // namespace
+
+void LineCost::add(const LineCost& more, double times) {
+  for (double LineCost::*part : {&LineCost::compute, &LineCost::exposed, &LineCost::communication, &LineCost::host,
+                                 &LineCost::flops, &LineCost::bytes})
+    this->*part += more.*part * times;
+}
 
 Profile play(const Chip& chip, const Instructions& instructions, const runtime::Mesh* mesh, std::int64_t turns) {
   return Player(chip, instructions, mesh, std::max<std::int64_t>(turns, 1)).run();

@@ -1,6 +1,6 @@
-#include "interpreter/cost_model/collective_cost.h"
-
 #include <algorithm>
+
+#include "interpreter/cost_model/chip.h"
 
 namespace shard::cost_model {
 

@@ -10,7 +10,7 @@ namespace shard::cost_model {
 // Why bytes lie on a device. Arguments: what is learned, what its training keeps beside it (which reaches nothing but
 // itself), and the rest. What the call makes: gradients of what is learned, what the forward part leaves for the
 // backward one, what collectives give, and all else.
-enum class Why : std::uint8_t {
+enum class MemoryCause : std::uint8_t {
   Parameters,
   Optimizer,
   Arguments,
@@ -21,11 +21,11 @@ enum class Why : std::uint8_t {
   Temporaries
 };
 constexpr std::size_t kWhys = 8;
-std::string_view words_of(Why why);
+std::string_view words_of(MemoryCause why);
 
 struct Cause {  // what the instructions of a line hold
   grammar::Span where;
-  Why why = Why::Temporaries;
+  MemoryCause why = MemoryCause::Temporaries;
   std::int64_t bytes = 0;
 };
 
@@ -37,7 +37,7 @@ struct Memory {  // of one device, bytes
   grammar::Span where;                                               // the line at whose instruction the most is held
   std::vector<Cause> causes = {};                                    // then, of what the call makes; the largest first
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // after each instruction, all of it
-  std::int64_t of(Why w) const { return whys[static_cast<std::size_t>(w)]; }
+  std::int64_t of(MemoryCause w) const { return whys[static_cast<std::size_t>(w)]; }
 };
 
 // What the forward part of a call makes and its backward part reads: one value, or several of a line that are alike.
@@ -59,8 +59,35 @@ struct Estimate {
   bool fits = true;
 };
 
+// ---- what the lines of a script cost (lines.cpp)
+
 // Seconds of all that one record of a program's communication stands for, hidden or not.
 double collective_seconds(const Chip& chip, const runtime::Mesh& mesh, const transform::CommRecord& record);
+std::string axes_of(const transform::CommRecord& record);   // "@data, @model"
+std::string words_of(const transform::CommRecord& record);  // "psum @data"
+
+struct Line {
+  grammar::Span at;  // the first of its spans
+  int number = 0;
+  LineCost cost;
+};
+std::vector<Line> lines_of(const Profile& time, const grammar::SourceMap& sources);  // in order
+
+struct CommGroup {  // the collectives of a line that are of one kind, over the same axes
+  std::vector<const transform::CommRecord*> records;
+  double seconds = 0;  // of all
+};
+// `inserted`: those alone that the partitioner put there.
+std::vector<CommGroup> groups_of(const Chip& chip, const exec::Executable& plan, const grammar::SourceMap& sources,
+                                 bool inserted = false);
+// Of the group of a line that takes longest the longest; null: the line has none.
+const transform::CommRecord* longest_at(const Chip& chip, const exec::Executable& plan, grammar::Span line,
+                                        const grammar::SourceMap& sources);
+// "lacks 3.2 GiB", "waits 4 %: line 32, psum @data"; empty where it fits and nothing waits for more than a hundredth.
+std::string shortcoming(const exec::Executable& plan, const Estimate& e, const Chip& chip,
+                        const grammar::SourceMap& sources);
+
+// ----
 
 // Arguments whose memory a result may take: those that a result is like, as a training step's state is.
 std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const transform::Program& program);

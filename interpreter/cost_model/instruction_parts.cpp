@@ -29,10 +29,10 @@ bool of_type_alone(const Node& n) {
          std::holds_alternative<ir::Zero>(n.op->derivative);
 }
 
-std::optional<ir::FactorRule> rule_of(const Graph& g, const Node& n) {
+transform::RuleRef rule_of(const Graph& g, const Node& n) {
   try {
     return transform::rule_of(g, n);
-  } catch (const std::exception&) { return std::nullopt; }  // a rule that only holds for whole values
+  } catch (const std::exception&) { return nullptr; }  // a rule that only holds for whole values
 }
 
 std::optional<Product> product_of(const Graph& g, const Node& n) {

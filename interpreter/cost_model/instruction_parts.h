@@ -5,27 +5,21 @@
 #include <vector>
 
 #include "interpreter/cost_model/instructions.h"
-#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/ir/region_edges.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::cost_model {
 
-inline std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
 inline double bytes_of(const ir::Type& t) { return static_cast<double>(transform::bytes_of(t)); }
-inline bool is(const ir::Node& n, ir::Structure s) {
-  const ir::Structure* own = ir::structure_of(*n.op);
-  return own && *own == s;
-}
 inline bool copies_host(const ir::Node& n) { return ir::host_copy(n) != ir::HostCopy::None; }
-inline bool flag(const ir::Node& n, const char* name) { return n.attrs.has(name) && n.attrs.flag(name); }
+inline bool flag(const ir::Node& n, const char* name) { return n.attrs.says(name); }
 
 // How many blocks a machine that simulates all devices holds: those that differ, and the same one in each process.
 double blocks_of(runtime::AxisSet differ, const runtime::Mesh* mesh, double processes);
 // Whether the operand's type says all there is to know of the result (a number in the shape of an array).
 bool of_type_alone(const ir::Node& n);
-std::optional<ir::FactorRule> rule_of(const ir::Graph& g,
-                                      const ir::Node& n);  // nothing where it holds for whole values
+transform::RuleRef rule_of(const ir::Graph& g, const ir::Node& n);  // nothing where it holds for whole values
 // The sizes of a product: a sum over factors that both operands have. Without the elements' type.
 std::optional<Product> product_of(const ir::Graph& g, const ir::Node& n);
 // A carried value that a turn of `g` adds something to: sums over devices in that can wait for the last turn.

@@ -301,7 +301,7 @@ class Reader {
   }
   // Elements that lie side by side are reduced: within vectors, and once more at each row's end.
   bool adds_rows(const Node& n) const {
-    const auto rule = n.regions.empty() ? rule_of(g_, n) : std::nullopt;
+    const auto rule = n.regions.empty() ? rule_of(g_, n) : nullptr;
     if (!rule || rule->operands[0].empty()) return false;
     const ir::DimFactors& last = rule->operands[0].back();
     return std::any_of(last.begin(), last.end(), [&](int f) {

@@ -2,7 +2,7 @@
 // between them everything pointwise, and reductions of rows, that feeds one another is one stretch that reads what
 // comes from outside and writes what goes out; views cost nothing; collectives run beside. Loops and branches hold
 // instructions of their own. What a kernel of the user's own is (attribute `kernel` of a loop): one instruction. Copies
-// to the host's memory and back (ir/host_copy.h) stand alone.
+// to the host's memory and back (ir/region_edges.h) stand alone.
 #pragma once
 #include <memory>
 #include <vector>

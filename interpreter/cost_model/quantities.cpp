@@ -28,5 +28,12 @@ std::string percent_text(double part, double whole) {
   std::snprintf(buffer, sizeof buffer, "%.0f %%", whole > 0 ? 100 * part / whole : 0);
   return buffer;
 }
+std::string left(std::string text, std::size_t width) {
+  if (text.size() < width) text.resize(width, ' ');
+  return text;
+}
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
 
 }  // namespace shard::cost_model

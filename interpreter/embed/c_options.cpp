@@ -1,108 +1,85 @@
-// The options of an engine as C hosts write them: one flat JSON object of numbers, truth values and texts.
-#include <charconv>
+// The options of an engine as C hosts write them: one JSON object of numbers, truth values and texts.
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/embed/c_inner.h"
+#include "runtime/array/shape.h"
+#include "stdlib/host/files/json.h"
 
 namespace shard::c {
 namespace {
 
-class OptionsText {
- public:
-  explicit OptionsText(const char* text) : at_(text) {}
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error({{"options", "the options: " + why, {}, {}, {}, {}, "error: the options: " + why + "\n", "{}"}});
+}
 
-  Options read() {
-    Options out;
-    take('{', "an object `{...}`");
-    if (!next('}')) {
-      do one(out);
-      while (next(','));
-      take('}', "`,` or `}`");
-    }
-    blanks();
-    if (*at_) refuse("ends after its `}`");
-    return out;
-  }
+struct Given {
+  std::string key;
+  stdlib::Json value;
 
- private:
-  [[noreturn]] void refuse(const std::string& why) {
-    throw Error({{"options", "the options: " + why, {}, {}, {}, {}, "error: the options: " + why + "\n", "{}"}});
-  }
-  void blanks() {
-    while (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r') ++at_;
-  }
-  bool next(char c) {
-    blanks();
-    if (*at_ != c) return false;
-    ++at_;
-    return true;
-  }
-  void take(char c, const char* what) {
-    if (!next(c)) refuse(std::string(what) + " stands before `" + std::string(at_).substr(0, 20) + "`");
-  }
-  std::string name() {
-    take('"', "a name in quotes");
-    const char* end = std::strchr(at_, '"');
-    if (!end) refuse("a name has no end");
-    std::string out(at_, end);
-    at_ = end + 1;
-    return out;
-  }
-  double number(const std::string& key) {
-    blanks();
+  double number() const {
     double out = 0;
-    const auto [end, bad] = std::from_chars(at_, at_ + std::strlen(at_), out);
-    if (bad != std::errc() || !std::isfinite(out)) refuse("`" + key + "` takes a number");
-    at_ = end;
+    if (!value.number(out)) refuse("`" + key + "` takes a number");
     return out;
   }
   template <class T>
-  void whole(const std::string& key, T& to) {
-    const double x = number(key);
+  void whole(T& to) const {
+    const double x = number();
     if (x != std::floor(x) || std::abs(x) > 0x1p62 || static_cast<double>(static_cast<T>(x)) != x)
       refuse("`" + key + "` takes a whole number");
     to = static_cast<T>(x);
   }
-  bool truth(const std::string& key) {
-    blanks();
-    for (const auto& [word, value] : {std::pair("true", true), std::pair("false", false)})
-      if (std::strncmp(at_, word, std::strlen(word)) == 0) {
-        at_ += std::strlen(word);
-        return value;
-      }
-    refuse("`" + key + "` takes true or false");
+  bool truth() const {
+    const auto out = value.truth();
+    if (!out) refuse("`" + key + "` takes true or false");
+    return *out;
   }
-  void one(Options& out) {
-    const std::map<std::string, std::function<void(const std::string&)>> known{
-        {"devices", [&](const std::string& k) { whole(k, out.devices); }},
-        {"memory", [&](const std::string& k) { whole(k, out.memory); }},
-        {"steps", [&](const std::string& k) { whole(k, out.steps); }},
-        {"seconds", [&](const std::string& k) { out.seconds = number(k); }},
-        {"recursion", [&](const std::string& k) { whole(k, out.recursion); }},
-        {"exact", [&](const std::string& k) { out.exact = truth(k); }},
-        {"debug_nans", [&](const std::string& k) { out.debug_nans = truth(k); }},
-        {"deny_warnings", [&](const std::string& k) { out.deny_warnings = truth(k); }},
-        {"processes",
-         [&](const std::string& k) { out.processes = truth(k) ? std::optional(Processes()) : std::nullopt; }},
-        {"engine", [&](const std::string&) { out.engine = name(); }},
-        {"read", [&](const std::string& k) { out.may_read = [yes = truth(k)](const std::string&) { return yes; }; }},
-        {"write", [&](const std::string& k) { out.may_write = [yes = truth(k)](const std::string&) { return yes; }; }}};
-    const std::string key = name();
-    take(':', "`:`");
-    if (const auto it = known.find(key); it != known.end()) return it->second(key);
-    std::vector<std::string> names;
-    for (const auto& k : known) names.push_back(k.first);
-    const auto near = grammar::near_miss(key, names);
-    refuse("no option is called `" + key + "`" + (near ? ", did you mean `" + *near + "`?" : ""));
+  std::function<bool(const std::string&)> always() const {
+    return [yes = truth()](const std::string&) { return yes; };
   }
-  const char* at_;
+  std::string text() const {
+    const auto out = value.text();
+    if (!out) refuse("`" + key + "` takes a text in quotes");
+    return std::string(*out);
+  }
 };
+
+const std::map<std::string, void (*)(const Given&, Options&)> kKnown{
+    {"devices", [](const Given& g, Options& out) { g.whole(out.devices); }},
+    {"memory", [](const Given& g, Options& out) { g.whole(out.memory); }},
+    {"steps", [](const Given& g, Options& out) { g.whole(out.steps); }},
+    {"seconds", [](const Given& g, Options& out) { out.seconds = g.number(); }},
+    {"recursion", [](const Given& g, Options& out) { g.whole(out.recursion); }},
+    {"exact", [](const Given& g, Options& out) { out.exact = g.truth(); }},
+    {"debug_nans", [](const Given& g, Options& out) { out.debug_nans = g.truth(); }},
+    {"deny_warnings", [](const Given& g, Options& out) { out.deny_warnings = g.truth(); }},
+    {"processes",
+     [](const Given& g, Options& out) { out.processes = g.truth() ? std::optional(Processes()) : std::nullopt; }},
+    {"engine", [](const Given& g, Options& out) { out.engine = g.text(); }},
+    {"read", [](const Given& g, Options& out) { out.may_read = g.always(); }},
+    {"write", [](const Given& g, Options& out) { out.may_write = g.always(); }}};
 
 }  // namespace
 
-Options read_options(const char* text) { return OptionsText(text).read(); }
+Options read_options(const char* text) try {
+  const stdlib::JsonDocument document = stdlib::parse_json(text, "this");
+  if (!document.root().object()) refuse("an object `{...}` is wanted");
+  Options out;
+  for (const auto& [key, value] : document.root().object()) {
+    const auto known = kKnown.find(std::string(key));
+    if (known != kKnown.end()) {
+      known->second({known->first, value}, out);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const auto& k : kKnown) names.push_back(k.first);
+    const auto near = grammar::near_miss(key, names);
+    refuse("no option is called `" + std::string(key) + "`" + (near ? ", did you mean `" + *near + "`?" : ""));
+  }
+  return out;
+} catch (const runtime::RuntimeError& e) {
+  refuse("an object of JSON is wanted, from its `{` to its `}`, and " + std::string(e.what()));
+}
 
 }  // namespace shard::c

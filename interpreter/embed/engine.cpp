@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "interpreter/embed/inner.h"
-#include "interpreter/embed/join.h"
+#include "interpreter/embed/join_processes.h"
 #include "interpreter/lang/eval/run_stack.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/warnings/warnings.h"
@@ -83,22 +83,13 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   auto guarded(F f) -> decltype(f()) {
     try {
       return f();
-    } catch (const Error&) { throw; } catch (const grammar::Error& e) {
-      raise({e.all().begin(), e.all().end()});
-    } catch (const runtime::RuntimeError& e) {
-      raise({{e.code, in().context().span(), e.what(), {}, {}, {}}});
-    } catch (const std::bad_alloc&) {
-      raise({{"memory", in().context().span(), "there is not enough memory for this", {}, {}, {}}});
-    } catch (const std::exception& e) {
-      raise({{"internal", in().context().span(), std::string("a fault in Shard itself: ") + e.what(), {}, {}, {}}});
+    } catch (const Error&) { throw; } catch (const std::exception&) {
+      std::vector<Diagnostic> out;
+      for (const grammar::Diagnostic& d : embed::caught(in())) out.push_back(converted(d, in().sources()));
+      throw_all(std::move(out));
     }
   }
 
-  [[noreturn]] void raise(const std::vector<grammar::Diagnostic>& found) {
-    std::vector<Diagnostic> out;
-    for (const grammar::Diagnostic& d : found) out.push_back(converted(d, in().sources()));
-    throw_all(std::move(out));
-  }
   [[noreturn]] void throw_all(std::vector<Diagnostic> all) {
     if (options.errors)
       for (const Diagnostic& d : all) options.errors(d);

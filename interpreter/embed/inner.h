@@ -1,4 +1,4 @@
-// What is behind the public Value, and what may come out of it: shared by value.cpp and engine.cpp.
+// What is behind the public Value, and what may come out of it: shared by public_value.cpp and engine.cpp.
 #pragma once
 #include <memory>
 

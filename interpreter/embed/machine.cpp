@@ -13,6 +13,19 @@ std::uint32_t line_at(const grammar::SourceMap& sources, runtime::ScriptPlace at
 
 }  // namespace
 
+std::vector<grammar::Diagnostic> caught(lang::Interpreter& in) {
+  const auto plain = [&](const std::string& code, const std::string& message) {
+    return std::vector<grammar::Diagnostic>{{code, in.context().span(), message, {}, {}, {}}};
+  };
+  try {
+    throw;
+  } catch (const grammar::Error& e) {
+    return {e.all().begin(), e.all().end()};
+  } catch (const runtime::RuntimeError& e) { return plain(e.code, e.what()); } catch (const std::bad_alloc&) {
+    return plain("memory", "there is not enough memory for this");
+  } catch (const std::exception& e) { return plain("internal", std::string("a fault in Shard itself: ") + e.what()); }
+}
+
 Machine::Machine(lang::Options options, const Runs& runs) {
   stdlib::install(table_);
   if (options.memory > 0) pool_.set_limit(options.memory);

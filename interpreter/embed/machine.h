@@ -6,17 +6,20 @@
 #include <memory>
 
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/xla/engine.h"
+#include "interpreter/xla/xla_target.h"
 
 namespace shard::embed {
 
-// What runs what a script computes: a target of the list (exec/targets.h), or `xla`, behind a colon the path of a
+// What runs what a script computes: a target of the list (exec/target.h), or `xla`, behind a colon the path of a
 // plug-in of PJRT. Empty: what the options ask for.
 struct Runs {
   std::string engine;
   bool all_devices = false;                                          // of a plug-in, however many the options say
   std::function<void(const std::string& where)> entering = nullptr;  // before a plug-in runs: "train.shard:12"
 };
+
+// The exception that is being handled, as what a program tells of it.
+std::vector<grammar::Diagnostic> caught(lang::Interpreter& in);
 
 class Machine {
  public:

@@ -2,10 +2,9 @@
 // and what a call communicates and holds is known; `apart` gives the program that devices of their own run, for
 // StableHLO and the cost model. `types` wants the types of results alone: it is what checks a
 // script, where sizes may be made up that nothing divides.
-#include "interpreter/exec/abstract.h"
 
 #include "interpreter/exec/lowering.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 
 namespace shard::exec {
 namespace {
@@ -67,15 +66,8 @@ ArrayRef without_elements(runtime::Type type, const runtime::MeshRef& mesh) {
   return without_elements(info);
 }
 
-std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool) {
-  // As lockstep: what a device holds is what it holds there.
-  return std::make_unique<Abstract>(table, pool, transform::Passes{.partition = true, .early_sums = true});
-}
-std::unique_ptr<const Target> make_apart(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Abstract>(table, pool, transform::Passes{});
-}
-std::unique_ptr<const Target> make_types(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Abstract>(table, pool, transform::Passes{.partition = false});
+std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool, transform::Passes passes) {
+  return std::make_unique<Abstract>(table, pool, passes);
 }
 
 }  // namespace shard::exec

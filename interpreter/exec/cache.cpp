@@ -1,4 +1,4 @@
-// The plan cache, and the mesh of a graph.
+// The plan cache, the mesh of a graph, and what an executable is found by.
 #include "interpreter/exec/cache.h"
 
 #include <algorithm>
@@ -14,8 +14,10 @@ std::size_t hash_layout(std::size_t h, const runtime::Sharding& s) {
   return ir::mix(h, s.unreduced.bits());
 }
 
-bool same(const ArrayInfo& info, const ArrayInfo& a) {
-  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.mesh);
+// Of an array's description, or of an array.
+template <class A>
+bool same(const ArrayInfo& info, const A& a, const runtime::MeshRef& mesh) {
+  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, mesh);
 }
 
 // The first mesh stays; another one must be of the same devices and axes.
@@ -40,6 +42,16 @@ void meet_all(runtime::MeshRef& mesh, const ir::Graph& g) {
 
 }  // namespace
 
+ArrayInfo array_info(const runtime::DeviceArray& a) { return {a.type, a.layout, a.distinct, a.type.mesh}; }
+
+bool matches(const ArrayInfo& info, const runtime::DeviceArray& a) { return same(info, a, a.type.mesh); }
+
+const Program& Executable::partitioned() const {
+  if (!program_->partitioned)
+    throw runtime::RuntimeError("unknown", "nothing is compiled where only types are computed");
+  return *program_;
+}
+
 runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArrayInfo> args, const runtime::MeshRef& current) {
   runtime::MeshRef mesh;
   for (const ArrayInfo& a : args) meet(mesh, a.mesh);
@@ -56,7 +68,8 @@ std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir:
   for (auto it = begin; it != end; ++it) {
     const Entry& e = it->second;
     if (e.target != &target || !same_mesh(e.mesh, mesh) ||
-        !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(), same))
+        !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(),
+                    [](const ArrayInfo& a, const ArrayInfo& b) { return same(a, b, b.mesh); }))
       continue;
     if (e.graph == graph || ir::equal(*e.graph, *graph)) return e.plan;
   }
@@ -69,9 +82,9 @@ std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir:
 
 std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir::GraphRef& graph,
                                                  std::span<const ArrayRef> args, const runtime::MeshRef& current) {
-  auto fits = [&](const Recent& r) {
-    return r.target == &target && r.graph == graph && same_mesh(r.current, current) && r.args.size() == args.size() &&
-           std::equal(args.begin(), args.end(), r.args.begin(),
+  auto fits = [&](const Entry& r) {
+    return r.target == &target && r.graph == graph && same_mesh(r.mesh, current) &&
+           std::equal(args.begin(), args.end(), r.args.begin(), r.args.end(),
                       [](const ArrayRef& a, const ArrayInfo& b) { return matches(b, *a); });
   };
   auto [begin, end] = recent_.equal_range(graph.get());
@@ -81,7 +94,7 @@ std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir:
   for (const ArrayRef& a : args) infos.push_back(array_info(*a));
   auto plan = get(target, graph, infos, mesh_of(*graph, infos, current));
   if (recent_.size() >= kRecent) recent_.clear();
-  recent_.emplace(graph.get(), Recent{&target, graph, std::move(infos), current, plan});
+  recent_.emplace(graph.get(), Entry{&target, graph, std::move(infos), current, plan});
   return plan;
 }
 

@@ -36,14 +36,7 @@ class PlanCache {
     const Target* target;
     ir::GraphRef graph;
     std::vector<ArrayInfo> args;
-    runtime::MeshRef mesh;
-    std::shared_ptr<const Executable> plan;
-  };
-  struct Recent {
-    const Target* target;
-    ir::GraphRef graph;
-    std::vector<ArrayInfo> args;
-    runtime::MeshRef current;
+    runtime::MeshRef mesh;  // of recent ones: the one in use when they were asked for
     std::shared_ptr<const Executable> plan;
   };
   static constexpr std::size_t kRecent = 256;
@@ -51,7 +44,7 @@ class PlanCache {
   std::size_t limit_;  // the cache is emptied when it holds this many
   std::size_t compiled_ = 0;
   std::unordered_multimap<std::size_t, Entry> plans_;
-  std::unordered_multimap<const ir::Graph*, Recent> recent_;
+  std::unordered_multimap<const ir::Graph*, Entry> recent_;
 };
 
 // The mesh that a graph runs on: that of its arguments and of the layouts inside; null where nothing was ever laid out.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/transform/program.h"
 #include "runtime/mesh/device_array.h"
 
@@ -21,6 +21,13 @@ using transform::Program;
 ArrayInfo array_info(const runtime::DeviceArray& a);
 // Whether an array is laid out so.
 bool matches(const ArrayInfo& info, const runtime::DeviceArray& a);
+
+// Arrays without elements: what a target gives that computes nothing (abstract.cpp). An array whose buffer is null
+// stands for its type and layout; what reads an element of it ends in RuntimeError("unknown")
+// (runtime/mesh/device_array.cpp).
+ArrayRef without_elements(const ArrayInfo& info);
+// An array of this type that is laid out as the type says over all axes; what it is typed with are the explicit ones.
+ArrayRef without_elements(runtime::Type type, const runtime::MeshRef& mesh);
 
 // A temporary, or the buffer of a loop, that lies on a device.
 struct Piece {

@@ -7,9 +7,10 @@
 #include <functional>
 #include <queue>
 
-#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
+#include "interpreter/transform/regions.h"
 
 namespace shard::exec {
 namespace {
@@ -20,14 +21,6 @@ using runtime::AxisSet;
 constexpr std::size_t kGroup =
     96;  // nodes of one program: what its registers hold of a tile stays in the second-level cache
 constexpr std::size_t kVisits = 4096;  // of one search for a cycle; beyond it nothing is fused
-
-bool has_effect(const Node& n) {
-  if (ir::is_effect(*n.op)) return true;
-  for (const auto& r : n.regions)
-    for (const Node& m : r->nodes)
-      if (has_effect(m)) return true;
-  return false;
-}
 
 class Fusion {
  public:
@@ -46,7 +39,7 @@ class Fusion {
       for (ir::Var v : n.outputs) producer_[at(v)] = static_cast<int>(i);
       for (ir::Var v : n.inputs)
         if (producer_[at(v)] >= 0) link(producer_[at(v)], static_cast<int>(i));
-      if (has_effect(n)) {
+      if (transform::has_effects(n)) {
         if (last_effect >= 0) link(last_effect, static_cast<int>(i));
         last_effect = static_cast<int>(i);
       }
@@ -89,7 +82,7 @@ class Fusion {
       u.nodes = members_[static_cast<std::size_t>(group)];
       u.elementwise = elementwise(u.nodes.front()) && !summed_[static_cast<std::size_t>(group)];
       u.summed = summed_[static_cast<std::size_t>(group)];
-      u.effect = has_effect(node(u.nodes.front()));
+      u.effect = transform::has_effects(node(u.nodes.front()));
       out.push_back(std::move(u));
       for (int next : after[static_cast<std::size_t>(group)])
         if (--waits[static_cast<std::size_t>(next)] == 0) offer(next);
@@ -98,7 +91,6 @@ class Fusion {
   }
 
  private:
-  static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const Node& node(int i) const { return g_.nodes[static_cast<std::size_t>(i)]; }
   void link(int from, int to) {
     auto& users = users_[static_cast<std::size_t>(from)];
@@ -150,29 +142,22 @@ class Fusion {
     }
     int home = i;
     for (int g : groups) {
-      // Everything that uses i or the group built so far, outside of both.
-      std::vector<int> outside, inside;
-      for (int u : users_[static_cast<std::size_t>(i)])
-        if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
-          outside.push_back(u);
-      std::size_t size = members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size();
-      if (size > kGroup) continue;
-      if (home != i)
-        for (int m : members_[static_cast<std::size_t>(home)])
-          for (int u : users_[static_cast<std::size_t>(m)])
-            if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
-              outside.push_back(u);
-      if (reaches(outside, g)) continue;
-      if (home != i) {  // the other way round as well
-        for (int m : members_[static_cast<std::size_t>(g)])
-          for (int u : users_[static_cast<std::size_t>(m)])
-            if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
-              inside.push_back(u);
-        if (reaches(inside, home)) continue;
-      }
+      if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kGroup)
+        continue;
+      if (reaches(users_outside(home, g), g)) continue;
+      if (home != i && reaches(users_outside(g, home), home)) continue;  // the other way round as well
       merge(home, g);
       home = g;
     }
+  }
+
+  // What uses a node of the group, outside of it and of the other one.
+  std::vector<int> users_outside(int group, int other) const {
+    std::vector<int> out;
+    for (int m : members_[static_cast<std::size_t>(group)])
+      for (int u : users_[static_cast<std::size_t>(m)])
+        if (const int its = group_[static_cast<std::size_t>(u)]; its != group && its != other) out.push_back(u);
+    return out;
   }
 
   // A psum whose operand nobody else uses.
@@ -183,8 +168,8 @@ class Fusion {
     if (users.size() != 1 || is_result_[at(n.outputs[0])]) return;
     const Node& sum = node(users[0]);
     if (!ir::sums_all(*sum.op) || sum.attrs.has("groups")) return;
-    AxisSet axes;  // also one along which this process has a single device: the others are elsewhere
-    for (auto a : transform::axes_of(sum, *mesh_)) axes.add(a);
+    // Also one along which this process has a single device: the others are elsewhere.
+    const AxisSet axes = AxisSet::of(transform::axes_of(sum, *mesh_));
     if ((axes & distinct_[at(n.outputs[0])]).empty() || !(axes & apart_).empty()) return;
     int home = group_[static_cast<std::size_t>(users[0])];
     merge(i, home);

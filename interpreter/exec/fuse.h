@@ -1,11 +1,11 @@
 // Fusion: which nodes of a local graph become one instruction. Elementwise nodes over the same points that feed one
 // another become one program (one pass over memory); a sum over devices joins the contraction that it alone uses.
-// Decides groups and their order; building the programs is elementwise.cpp's part. A reader of columns.
+// Decides groups and their order; building the programs is lower_elementwise.cpp's part. A reader of columns.
 #pragma once
 #include <vector>
 
 #include "interpreter/ir/graph.h"
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "runtime/mesh/mesh.h"
 
 namespace shard::exec {

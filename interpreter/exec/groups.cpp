@@ -6,8 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "interpreter/exec/lowering.h"
-#include "interpreter/transform/distinct.h"
+#include "interpreter/exec/lower_collectives.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {
@@ -16,66 +15,45 @@ using ir::Node;
 
 namespace {
 
-struct GroupedMove {  // copies of one block each; offsets in bytes
-  View from, to;
-  std::vector<std::pair<std::int64_t, std::int64_t>> at;
-  void run(void* in, void* out) {
-    for (auto [i, o] : at) {
-      from.data = static_cast<char*>(in) + i;
-      to.data = static_cast<char*>(out) + o;
-      runtime::copy(from, to);
-    }
-  }
-};
-
-}  // namespace
-
 class GroupedCollective {
  public:
-  GroupedCollective(Lowering& lowering, const Node& n, StridedView operand)
+  // `combine`: how terms become one, where they do.
+  GroupedCollective(Lowering& lowering, const Node& n, const std::vector<AxisId>& list,
+                    std::optional<runtime::Reduce> combine, const StridedView& operand)
       : l_(lowering),
         n_(n),
         c_(*n.op->comm),
-        mesh_(*lowering.mesh_),
-        list_(transform::axes_of(n, mesh_)),
-        operand_(std::move(operand)) {
-    for (AxisId a : list_)
-      if (l_.around_.frozen.has(a)) throw std::logic_error("a collective in a region that runs block by block");
+        mesh_(*lowering.mesh()),
+        list_(list),
+        combine_(combine),
+        operand_(operand),
+        order_(n.attrs.ints("groups")),
+        members_(n.attrs.integer("group_size")),
+        rest_(operand.distinct - AxisSet::of(list)),
+        others_(rest_.list()) {
     if (!c_.combine && !c_.join) throw std::logic_error("groups are of reductions, gathers and exchanges");
-    std::int64_t devices = 1;
-    for (AxisId a : list_) devices *= mesh_.size_of(a);
-    order_ = n.attrs.ints("groups");
-    members_ = n.attrs.integer("group_size");
+    const std::int64_t devices = mesh_.size_of(list_);
     if (members_ < 1 || static_cast<std::int64_t>(order_.size()) != devices || devices % members_)
       throw runtime::RuntimeError("collective", "groups must name each of the " + std::to_string(devices) +
                                                     " positions once and be of one size");
-    rest_ = operand_.distinct;
-    for (AxisId a : list_) rest_.remove(a);
-    others_ = rest_.list();
   }
 
-  void emit() {
+  StridedView run() {
     const StridedView t = side_by_side(operand_);
-    hand_out(c_.combine ? combined(t) : t);
+    return handed_out(combine_ ? combined(t) : t);
   }
 
  private:
   // The block of a device, by its position along the axes, in bytes.
   std::int64_t at_device(const StridedView& q, std::int64_t position) const {
-    std::int64_t at = 0;
-    for (std::size_t i = list_.size(); i-- > 0;) {
-      at += position % mesh_.size_of(list_[i]) * q.device_stride(list_[i]);
-      position /= mesh_.size_of(list_[i]);
-    }
-    return at * static_cast<std::int64_t>(runtime::size_of(q.dtype));
+    return offset_at(q, list_, position, mesh_) * item_bytes(q.dtype);
   }
   // The i-th of all members, of groups and members that lie so far apart, in bytes.
   std::int64_t at_member(std::size_t i, std::int64_t group_step, std::int64_t member_step, DType dtype) const {
     const auto n = static_cast<std::int64_t>(i);
-    return (n / members_ * group_step + n % members_ * member_step) *
-           static_cast<std::int64_t>(runtime::size_of(dtype));
+    return (n / members_ * group_step + n % members_ * member_step) * item_bytes(dtype);
   }
-  void move(GroupedMove m, const StridedView& from, const StridedView& to) {
+  void move(BlockMoves m, const StridedView& from, const StridedView& to) {
     l_.step([m = std::move(m)](void* const* i, void* const* o) mutable { m.run(*i, *o); }, {from}, {to});
   }
 
@@ -86,7 +64,7 @@ class GroupedCollective {
     StridedView t = l_.fresh(p.dtype, rest_, grouped), one = t;
     one.shape = p.shape;
     one.strides.erase(one.strides.begin(), one.strides.begin() + 2);
-    GroupedMove m{view_of(p, others_, &mesh_), view_of(one, others_, &mesh_), {}};
+    BlockMoves m{view_of(p, others_, &mesh_), view_of(one, others_, &mesh_), {}};
     for (std::size_t i = 0; i < order_.size(); ++i)
       m.at.emplace_back(at_device(p, order_[i]), at_member(i, t.strides[0], t.strides[1], p.dtype));
     move(std::move(m), p, t);
@@ -102,22 +80,21 @@ class GroupedCollective {
     const auto member = static_cast<std::ptrdiff_t>(others_.size()) + 1;  // to the front
     std::rotate(in.shape.begin(), in.shape.begin() + member, in.shape.begin() + member + 1);
     std::rotate(in.strides.begin(), in.strides.begin() + member, in.strides.begin() + member + 1);
-    l_.step([sum = runtime::bind_reduce_blocks(combining(c_, t.dtype), in, 1, made)](void* const* i,
-                                                                                     void* const* o) { sum(*i, *o); },
-            {t}, {got});
+    l_.step(
+        [sum = runtime::bind_reduce_blocks(*combine_, in, 1, made)](void* const* i, void* const* o) { sum(*i, *o); },
+        {t}, {got});
     return got;
   }
 
   // 3. Each device takes its part of what its group has, at an offset for its place in the group.
-  void hand_out(const StridedView& got) {
+  StridedView handed_out(const StridedView& got) {
     const bool whole = ir::tiled(c_, n_.attrs);
     const auto dimension = [&](const char* name, std::size_t rank) {
       const std::int64_t d = n_.attrs.integer(name);
       return static_cast<std::size_t>(d < 0 ? d + static_cast<std::int64_t>(rank) : d);
     };
     std::vector<std::vector<Dim>> dims;
-    for (std::size_t d = c_.combine ? 1 : 2; d < got.shape.size(); ++d)
-      dims.push_back({{got.shape[d], got.strides[d]}});
+    for (std::size_t d = combine_ ? 1 : 2; d < got.shape.size(); ++d) dims.push_back({{got.shape[d], got.strides[d]}});
     std::int64_t member_step = 0;  // elements
     if (c_.split) {
       const std::size_t d = dimension(c_.split, dims.size());
@@ -137,41 +114,38 @@ class GroupedCollective {
     for (AxisId a : list_)
       if (mesh_.size_of(a) > 1) distinct.add(a);
     const StridedView out = l_.fresh(got.dtype, distinct, apart.shape);
-    GroupedMove m{view_of(apart, others_, &mesh_), view_of(out, others_, &mesh_), {}};
+    BlockMoves m{view_of(apart, others_, &mesh_), view_of(out, others_, &mesh_), {}};
     for (std::size_t i = 0; i < order_.size(); ++i)
       m.at.emplace_back(at_member(i, got.strides[0], member_step, got.dtype), at_device(out, order_[i]));
     move(std::move(m), got, out);
     // Where all groups held the same to begin with, the result is still equal everywhere: any block stands for all.
-    StridedView seen = *reshaped(out, shape);
-    Strides device;
-    for (AxisId a : l_.axes(result).list()) device.push_back(seen.device_stride(a));
-    seen.device = std::move(device);
-    seen.distinct = l_.axes(result);
-    l_.put(result, std::move(seen));
+    return seen_along(*reshaped(out, shape), l_.axes(result));
   }
 
   Lowering& l_;
   const Node& n_;
   const ir::Collective& c_;
   const Mesh& mesh_;
-  std::vector<AxisId> list_;
-  StridedView operand_;
-  ir::Ints order_;  // positions along the axes, group after group
-  std::int64_t members_ = 1;
+  const std::vector<AxisId>& list_;
+  std::optional<runtime::Reduce> combine_;
+  const StridedView& operand_;
+  const ir::Ints& order_;  // positions along the axes, group after group
+  std::int64_t members_;
   AxisSet rest_;  // further axes along which the operand differs
   std::vector<AxisId> others_;
 };
 
-void Lowering::emit_grouped(const Node& n) {
-  StridedView p = place(n.inputs[0]);
-  const AxisSet along = apart(transform::axes_of(n, *around_.mesh_ref));
-  if (along.empty()) return GroupedCollective(*this, n, std::move(p)).emit();
-  const Mesh wide = widened(along);
-  p = brought(n, std::move(p), p.distinct & along, wide);
-  const Mesh* narrow = std::exchange(mesh_, &wide);
-  GroupedCollective(*this, n, std::move(p)).emit();
-  mesh_ = narrow;
-  put(n.outputs[0], own_of(place(n.outputs[0]), {}, along));
+}  // namespace
+
+StridedView CollectiveSteps::grouped(StridedView p) const {
+  const auto run = [&] {
+    return GroupedCollective(l_, n_, list_, c_.combine ? std::optional(combining(p.dtype)) : std::nullopt, p).run();
+  };
+  if (apart_.empty()) return run();
+  const Mesh wide = widened();
+  p = brought(std::move(p), p.distinct & apart_, wide);
+  const OnMesh scope(l_, wide);
+  return own_of(run(), {});
 }
 
 }  // namespace shard::exec

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "interpreter/exec/lowering.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "interpreter/exec/timing.h"
 
 namespace shard::exec {
@@ -43,10 +43,9 @@ class Compiled final : public Measured {
     std::optional<runtime::Stop::Patience> overwriting;
     std::vector<BufferRef> memory(results.size());
     std::vector<char> given(results.size(), 0);
-    auto first = static_cast<std::size_t>(plan.arena_slot()) + 1;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Result& result = results[i];
-      base[first + i] = nullptr;
+      base[plan.result_slot(i)] = nullptr;
       const auto* own = std::get_if<ResultRef::Own>(&result.from.from);
       if (!own) continue;
       if (own->donor && *own->donor < donate.size() && donate[*own->donor]) {
@@ -58,7 +57,7 @@ class Compiled final : public Measured {
         }
       }
       if (!memory[i]) memory[i] = pool.allocate(static_cast<std::size_t>(result.from.bytes));
-      base[first + i] = static_cast<char*>(memory[i]->data());
+      base[plan.result_slot(i)] = static_cast<char*>(memory[i]->data());
     }
     BufferRef arena;
     if (plan.arena > 0) arena = pool.allocate(static_cast<std::size_t>(plan.arena));
@@ -117,20 +116,14 @@ DeviceArray like(const ArrayInfo& info) {
   return a;
 }
 
-AxisSet real(AxisSet axes, const Mesh* mesh) {
-  for (AxisId a : axes.list())
-    if (!mesh || mesh->size_of(a) == 1) axes.remove(a);
-  return axes;
-}
-
 // Lowered, with results dense and distinct as the program says.
 // `mesh`: with the sizes here.
 void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args, const Mesh* mesh) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const ir::Type& t = p.local.type(p.local.params[i]);
-    const AxisSet differs = real(args[i].distinct, p.mesh.get());
+    const AxisSet differs = p.mesh ? p.mesh->real(args[i].distinct) : AxisSet{};
     StridedView place = dense_place(static_cast<int>(i), t.dtype, differs, t.shape, mesh);
-    std::int64_t bytes = elements(differs, t.shape, mesh) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
+    const std::int64_t bytes = bytes_of(place, mesh);
     lowering.bind(i, std::move(place), bytes);
   }
   lowering.run();
@@ -208,14 +201,8 @@ Copies Measured::copies() const {
   return out;
 }
 
-std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Lockstep>(table, pool, false, false);
-}
-std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Lockstep>(table, pool, true, false);
-}
-std::unique_ptr<const Target> make_nan_check(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Lockstep>(table, pool, true, true);
+std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact, bool nan_check) {
+  return std::make_unique<Lockstep>(table, pool, exact, nan_check);
 }
 
 }  // namespace shard::exec

@@ -6,8 +6,10 @@
 #include <stdexcept>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/ir/host_copy.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
+#include "interpreter/transform/factor_layout.h"
+#include "runtime/kernels/element_program.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {
@@ -29,11 +31,27 @@ std::pair<std::vector<View>, int> batched(const std::vector<StridedView>& in, co
   return {std::move(views), batch};
 }
 
-}  // namespace
-
-StridedView param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around) {
-  return dense_place(storage, type.dtype, distinct, type.shape, around.mesh);
+// The kernel of one block for the blocks of all devices along `axes`, one after another.
+ir::BoundKernel by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const Mesh& mesh,
+                         const std::vector<StridedView>& in, const std::vector<StridedView>& out) {
+  std::vector<std::vector<std::int64_t>> blocks;  // of each where its operands and results begin, in bytes
+  for (std::int64_t position = 0; position < mesh.size_of(axes); ++position) {
+    auto& begins = blocks.emplace_back();
+    for (const auto* places : {&in, &out})
+      for (const StridedView& p : *places) begins.push_back(offset_at(p, axes, position, mesh) * item_bytes(p.dtype));
+  }
+  return [one = std::move(one), blocks = std::move(blocks), ins = in.size()](void* const* i, void* const* o) {
+    std::vector<void*> at;
+    for (const auto& begins : blocks) {
+      at.clear();
+      for (std::size_t k = 0; k < begins.size(); ++k)
+        at.push_back(static_cast<char*>(k < ins ? i[k] : o[k - ins]) + begins[k]);
+      one(at.data(), at.data() + ins);
+    }
+  };
 }
+
+}  // namespace
 
 Lowering::Lowering(const ir::Graph& g, LoweringContext around, const transform::Distinct& distinct)
     : g_(g),
@@ -65,24 +83,17 @@ void Lowering::run() {
   std::vector<const Unit*> unit_of(g_.types.size(), nullptr);  // none: a parameter
   for (const Unit& u : units)
     for (int i : u.nodes)
-      for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].outputs) unit_of[at(v)] = &u;
+      for (ir::Var v : node(i).outputs) unit_of[at(v)] = &u;
   for (const Unit& u : units)
     for (int i : u.nodes)
-      for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
+      for (ir::Var v : node(i).inputs)
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
-  if (around_.part && !around_.nan_check) return emit_together(units);
+  if (around_.part && !around_.nan_check) return lower_together(*this, units);
   for (const Unit& u : units) {
     emit(u);
-    if (around_.nan_check) check_nans(g_.nodes[static_cast<std::size_t>(u.nodes.back())]);
+    if (around_.nan_check) check_nans(*this, node(u.nodes.back()));
   }
-}
-
-Ref Lowering::ref(const StridedView& p) const {
-  auto item = static_cast<std::int64_t>(size_of(p.dtype));
-  Ref r{p.storage, p.offset * item, {}};
-  for (auto [axis, step] : p.frozen) r.terms.emplace_back(axis, step * item);
-  return r;
 }
 
 StridedView Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
@@ -99,6 +110,16 @@ StridedView Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
     for (const Anchor& a : axes) whole[0] *= mesh_->size_of(a.axis);
   }
   return anchored_place(draft_.temporary(bytes(whole, item), one), dtype, axes, std::move(shape), mesh_);
+}
+
+StridedView Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner,
+                               Shape row) {
+  Shape shape = std::move(row);
+  if (length) shape.insert(shape.begin(), *length);
+  if (around_.alone()) return fresh(dtype, outer | inner, std::move(shape));  // of one device nothing is interleaved
+  Anchors axes = anchored(outer, 0), within = anchored(inner, length ? 1 : 0);
+  axes.insert(axes.end(), within.begin(), within.end());
+  return fresh(dtype, axes, std::move(shape));
 }
 
 int Lowering::constant_storage(runtime::BufferRef buffer) {
@@ -125,10 +146,14 @@ StridedView Lowering::constant(DType dtype, Scalar value) {
   return p;
 }
 
-void Lowering::step(ir::BoundKernel kernel, const std::vector<StridedView>& in, const std::vector<StridedView>& out,
-                    std::vector<std::pair<int, int>> in_place) {
-  DraftStep s;
-  s.kernel = std::move(kernel);
+void Lowering::add(DraftStep s, const std::vector<StridedView>& in, const std::vector<StridedView>& out,
+                   InPlace in_place) {
+  const auto ref = [](const StridedView& p) {
+    const std::int64_t item = item_bytes(p.dtype);
+    Ref r{p.storage, p.offset * item, {}};
+    for (auto [axis, step] : p.frozen) r.terms.emplace_back(axis, step * item);
+    return r;
+  };
   for (const StridedView& p : in) s.ins.push_back(ref(p));
   for (const StridedView& p : out) s.outs.push_back(ref(p));
   s.in_place = std::move(in_place);
@@ -137,17 +162,19 @@ void Lowering::step(ir::BoundKernel kernel, const std::vector<StridedView>& in, 
   draft_.add(std::move(s));
 }
 
+void Lowering::step(ir::BoundKernel kernel, const std::vector<StridedView>& in, const std::vector<StridedView>& out,
+                    InPlace in_place) {
+  DraftStep s;
+  s.kernel = std::move(kernel);
+  add(std::move(s), in, out, std::move(in_place));
+}
+
 void Lowering::control(std::shared_ptr<const Control> c, const std::vector<StridedView>& in,
-                       const std::vector<StridedView>& out, std::vector<std::pair<int, int>> in_place, Most inside) {
+                       const std::vector<StridedView>& out, InPlace in_place, Most inside) {
   DraftStep s;
   s.inside = std::move(inside);
   s.control = std::move(c);
-  for (const StridedView& p : in) s.ins.push_back(ref(p));
-  for (const StridedView& p : out) s.outs.push_back(ref(p));
-  s.in_place = std::move(in_place);
-  s.span = span_;
-  s.node = node_;
-  draft_.add(std::move(s));
+  add(std::move(s), in, out, std::move(in_place));
 }
 
 void Lowering::copy_into(const StridedView& from, const StridedView& to) {
@@ -186,22 +213,50 @@ StridedView Lowering::whole_blocks(const StridedView& p) {
   return apart ? p : dense(p, p.distinct);
 }
 
+// `p` through a program of one operation, whose result is register `registers.size() - 1`.
+StridedView Lowering::through(runtime::ElementProgram program, const StridedView& p) {
+  StridedView out = fresh(program.registers.back(), p.distinct, p.shape);
+  program.inputs = {0};
+  program.outputs = {static_cast<std::uint16_t>(program.registers.size() - 1)};
+  std::vector<AxisId> batch = p.distinct.list();
+  std::vector<View> in{view_of(p, batch, mesh_)}, made{view_of(out, batch, mesh_)};
+  std::vector<std::pair<int, int>> in_place;
+  if (is_dense(p, mesh_) && out.dtype == p.dtype) in_place.emplace_back(0, 0);
+  auto kernel = std::make_shared<runtime::ElementKernel>(std::move(program), in, made);
+  step([kernel](void* const* i, void* const* o) { kernel->run(i, o); }, {p}, {out}, std::move(in_place));
+  return out;
+}
+
+StridedView Lowering::scaled(const StridedView& p, std::int64_t by) {
+  if (by == 1) return p;
+  runtime::ElementProgram program;
+  program.registers = {p.dtype, p.dtype, p.dtype};
+  program.constants.push_back({1, static_cast<double>(by), by});
+  program.code.push_back({runtime::Code::Mul, p.dtype, 2, 0, 1});
+  return through(std::move(program), p);
+}
+
+StridedView Lowering::converted(const StridedView& p, DType to) {
+  if (to == p.dtype) return p;
+  runtime::ElementProgram program;
+  program.registers = {p.dtype, to};
+  program.code.push_back({runtime::Code::Convert, p.dtype, 1, 0});
+  return through(std::move(program), p);
+}
+
 void Lowering::emit(const Unit& unit) {
-  const Node& last = g_.nodes[static_cast<std::size_t>(unit.nodes.back())];
-  span_ = last.span;
-  node_ = &last;
+  const Node& last = node(unit.nodes.back());
+  of_node(last);
   if (around_.copies) (*around_.copies)[node_] = 0;  // of a loop's body the last time that it is lowered
   if (unit.summed) {
-    const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
+    const Node& n = node(unit.nodes.front());
     std::vector<AxisId> summed, rest;
     for (AxisId a : transform::axes_of(last, *mesh_, true)) (axes(n.outputs[0]).has(a) ? summed : rest).push_back(a);
     std::sort(summed.begin(), summed.end());
     emit_kernel(n, summed, last.outputs[0]);
-    std::int64_t by = 1;
-    for (AxisId a : rest) by *= mesh_->size_of(a);
-    put(last.outputs[0], scaled(place(last.outputs[0]), by));
+    put(last.outputs[0], scaled(place(last.outputs[0]), mesh_->size_of(rest)));
   } else if (unit.elementwise) {
-    emit_elementwise(unit);
+    lower_elementwise(*this, unit);
   } else {
     emit_node(last);
   }
@@ -210,33 +265,26 @@ void Lowering::emit(const Unit& unit) {
 }
 
 void Lowering::emit_node(const Node& n) {
-  if (n.op->comm) return n.attrs.has("groups") ? emit_grouped(n) : emit_collective(n);
+  if (n.op->comm) return lower_collective(*this, n);
   if (const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) return emit_view(n, *view);
   if (const Structure* s = ir::structure_of(*n.op)) {
     switch (*s) {
       case Structure::Constant: {
-        Scalar value;
-        const ir::AttrValue* v = n.attrs.find("value");
-        if (auto* b = std::get_if<bool>(v))
-          value = {*b ? 1.0 : 0.0, *b ? 1 : 0};
-        else if (auto* i = std::get_if<std::int64_t>(v))
-          value = {static_cast<double>(*i), *i};
-        else
-          value.value = n.attrs.number("value"),
-          value.integer =
-              value.value == value.value && std::abs(value.value) < 9e18 ? static_cast<std::int64_t>(value.value) : 0;
+        Scalar value{n.attrs.number("value")};
+        if (const auto* i = n.attrs.get<std::int64_t>("value"))
+          value.integer = *i;
+        else if (std::abs(value.value) < 9e18)  // no nan
+          value.integer = static_cast<std::int64_t>(value.value);
         return put(n.outputs[0], constant(type(n.outputs[0]).dtype, value));
       }
-      case Structure::Scan: return emit_scan(n);
-      case Structure::While: return emit_while(n);
-      case Structure::Branch: return emit_branch(n);
-      case Structure::Effect: return emit_effect(n);
+      case Structure::Effect: return lower_effect(*this, n);
       case Structure::Shard: return put(n.outputs[0], place(n.inputs[0]));  // settled by the partitioner
       case Structure::Call:
       case Structure::Manual:
-      case Structure::Collective: break;
+      case Structure::Collective:
+        throw std::logic_error("`" + std::string(n.op->name) + "` cannot be in a local graph");
+      default: return lower_loop_or_branch(*this, n);
     }
-    throw std::logic_error("`" + std::string(n.op->name) + "` cannot be in a local graph");
   }
   emit_kernel(n, {}, n.outputs.empty() ? ir::Var{} : n.outputs[0]);
 }
@@ -266,15 +314,14 @@ void Lowering::emit_view(const Node& n, const ir::ViewOf& view) {
 // Blocks lie as the whole array would: an axis stands before the dimension of the result that it stands before in an
 // operand. The product of a split batch and a split weight is then one large product, and nothing is copied.
 Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
-  std::vector<ir::Type> in;
-  for (ir::Var v : n.inputs) in.push_back(type(v));
-  const ir::FactorRule rule = ir::factors_of({*n.op, in, n.attrs});
-  const auto& result = rule.results[0];
-  auto position = [&](const ir::DimFactors& dim) -> std::optional<int> {  // in the result, of what runs along it
-    for (std::size_t r = 0; r < result.size(); ++r)
-      for (int f : dim)
-        if (std::find(result[r].begin(), result[r].end(), f) != result[r].end()) return static_cast<int>(r);
-    return std::nullopt;
+  const transform::RuleRef rule = transform::local_rule(*n.op, types_of(g_, n.inputs), n.attrs, n.rule);
+  if (!rule) return anchored(distinct, 0);
+  const auto& result = rule->results[0];
+  auto position = [&](const ir::DimFactors& dim) {  // in the result, of what runs along it
+    std::optional<std::size_t> first;
+    for (int f : dim)
+      if (const auto r = ir::dimension_with(result, f); r && (!first || *r < *first)) first = r;
+    return first;
   };
   Anchors axes;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -286,11 +333,11 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
       std::int64_t nearest = 0;
       for (std::size_t d = 0; d < p.shape.size(); ++d) {
         std::int64_t step = p.strides[d];
-        const auto r = position(rule.operands[i][d]);
+        const auto r = position(rule->operands[i][d]);
         // What is whole on a device has a step of its own too: the axis that splits it stands right before it.
         if (!r || step <= nearest || step >= p.device_stride(a) + (p.shape[d] == 1)) continue;
         nearest = step;
-        before = *r;
+        before = static_cast<int>(*r);
       }
       axes.push_back({a, before});
       distinct.remove(a);
@@ -298,38 +345,6 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
   }
   stable_sort(axes, [](const Anchor& a, const Anchor& b) { return a.before < b.before; });
   return axes;
-}
-
-// The kernel of one block for the blocks of all devices along `axes`, one after another.
-ir::BoundKernel Lowering::by_block(ir::BoundKernel one, const std::vector<AxisId>& axes,
-                                   const std::vector<StridedView>& in, const std::vector<StridedView>& out) const {
-  using Offsets = std::vector<std::int64_t>;  // in bytes, by operand
-  auto steps = [&](const std::vector<StridedView>& places, AxisId a) {
-    Offsets s;
-    for (const StridedView& p : places) s.push_back(p.device_stride(a) * static_cast<std::int64_t>(size_of(p.dtype)));
-    return s;
-  };
-  std::vector<std::pair<Offsets, Offsets>> blocks{{Offsets(in.size(), 0), Offsets(out.size(), 0)}};
-  for (AxisId a : axes) {
-    const Offsets from = steps(in, a), to = steps(out, a);
-    std::vector<std::pair<Offsets, Offsets>> finer;
-    for (const auto& [i, o] : blocks)
-      for (std::int64_t at = 0; at < mesh_->size_of(a); ++at) {
-        auto& [x, y] = finer.emplace_back(i, o);
-        for (std::size_t k = 0; k < x.size(); ++k) x[k] += at * from[k];
-        for (std::size_t k = 0; k < y.size(); ++k) y[k] += at * to[k];
-      }
-    blocks = std::move(finer);
-  }
-  return [one = std::move(one), blocks = std::move(blocks)](void* const* i, void* const* o) {
-    std::vector<void*> x, y;
-    for (const auto& [from, to] : blocks) {
-      x.clear(), y.clear();
-      for (std::size_t k = 0; k < from.size(); ++k) x.push_back(static_cast<char*>(i[k]) + from[k]);
-      for (std::size_t k = 0; k < to.size(); ++k) y.push_back(static_cast<char*>(o[k]) + to[k]);
-      one(x.data(), y.data());
-    }
-  };
 }
 
 // `summed` (in mesh order): device axes whose terms are added up in the kernel; `out`: the value that is then made.
@@ -374,13 +389,13 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   copies(scratch);
   ir::BoundKernel kernel;
   if (!around_.measure) kernel = summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups);
-  if (around_.exact && !kept.empty()) kernel = by_block(std::move(kernel), kept, in, made);
+  if (around_.exact && !kept.empty()) kernel = by_block(std::move(kernel), kept, *mesh_, in, made);
   std::vector<std::pair<int, int>> in_place;
   if (n.op->in_place && in[0].distinct == made[0].distinct && lies_as(in[0], made[0]) && alone(in, 0))
     in_place.emplace_back(0, 0);
   step(std::move(kernel), in, made, std::move(in_place));
   draft_.steps.back().scratch = scratch / elements(all, {}, mesh_);
-  for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
+  put(outputs, made);
 }
 
 // The result where it can be named as it lies: nothing has to be copied. `shared`: the first result in the same
@@ -388,7 +403,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
 std::optional<ResultRef> Lowering::as_it_lies(const StridedView& p, std::size_t i, std::optional<std::size_t> shared,
                                               bool same_layout, const Donors* wanted) {
   const Storage& s = draft_.at(p.storage);
-  const bool all = s.bytes == elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
+  const bool all = s.bytes == bytes_of(p, mesh_);
   if (auto* param = std::get_if<Storage::Param>(&s.kind)) {
     if (!wanted && !all) return std::nullopt;  // a part would keep the whole of it alive
     if (!wanted) return ResultRef{ResultRef::Param{param->index}};
@@ -407,10 +422,7 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors
   std::vector<StridedView> made;
   for (std::size_t i = 0; i < g_.results.size(); ++i) {
     StridedView p = place(g_.results[i]);
-    AxisSet axes = distinct[i];
-    if (mesh_)
-      for (AxisId a : distinct[i].list())
-        if (around_.mesh_ref->size_of(a) == 1) axes.remove(a);
+    const AxisSet axes = mesh_ ? around_.mesh_ref->real(distinct[i]) : distinct[i];
     std::optional<std::size_t> shared;
     for (std::size_t j = i; j-- > 0;)
       if (made[j].storage == p.storage) shared = j;
@@ -432,7 +444,7 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors
     } else if (std::holds_alternative<ResultRef::Param>(r->from)) {
       draft_.keep(p.storage);
     }
-    r->bytes = elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
+    r->bytes = elements(axes, p.shape, mesh_) * item_bytes(p.dtype);
     made.push_back(p);
     draft_.results.push_back(*std::move(r));
   }

@@ -308,7 +308,7 @@ Loc loc_of(const Ref& r, const Draft& d, const Temporaries& temporaries, Plan& p
   } else if (auto* param = std::get_if<Storage::Param>(&s.kind)) {
     l.slot = static_cast<std::int32_t>(param->index) + 1;
   } else if (auto result = std::get<Storage::Temporary>(s.kind).result) {
-    l.slot = static_cast<std::int32_t>(plan.arena_slot()) + 1 + static_cast<std::int32_t>(*result);
+    l.slot = static_cast<std::int32_t>(plan.result_slot(*result));
   } else {
     l.slot = static_cast<std::int32_t>(plan.arena_slot());
     l.offset += temporaries.offset(r.storage);

@@ -5,7 +5,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/lowering.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "runtime/mesh/device_array.h"
 
 namespace shard::exec {
@@ -22,7 +22,7 @@ struct Looked {
 // Calls visit(index, its address) for every element, until it gives true.
 template <class Visit>
 void each(const View& v, const void* data, Visit visit) {
-  const auto item = static_cast<std::int64_t>(runtime::size_of(v.dtype));
+  const auto item = item_bytes(v.dtype);
   const std::int64_t count = runtime::numel(v.shape);
   Shape index(v.shape.size(), 0);
   std::int64_t at = 0;
@@ -88,7 +88,7 @@ struct Check {
       if (x.same_points) {
         std::int64_t offset = 0;
         for (std::size_t d = 0; d < first.size(); ++d) offset += first[d] * x.view.strides[d];
-        const auto item = static_cast<std::int64_t>(runtime::size_of(x.view.dtype));
+        const auto item = item_bytes(x.view.dtype);
         there += (there.empty() ? "" : ", ") + shown(x.view.dtype, static_cast<const char*>(in[i]) + offset * item);
         continue;
       }
@@ -126,30 +126,30 @@ bool says_infinity(const ir::Attrs& attrs) {
 
 }  // namespace
 
-void Lowering::check_nans(const Node& n) {
-  const ir::Structure* s = ir::structure_of(*n.op);
-  if (n.inputs.empty() || (s && *s != ir::Structure::Collective)) return;  // loops and branches are watched inside
+void check_nans(Lowering& l, const Node& n) {
+  if (n.inputs.empty() || (ir::structure_of(*n.op) && !is(n, ir::Structure::Collective)))
+    return;  // loops and branches are watched inside
   auto check = std::make_shared<Check>();
   std::vector<StridedView> places;
   const auto add = [&](std::vector<Looked>& to, ir::Var v, const StridedView& like) {
-    const StridedView& p = place(v);
+    const StridedView& p = l.place(v);
     if (!runtime::is_float(p.dtype)) return;
     const bool same = std::holds_alternative<runtime::Code>(n.op->kernel) && p.shape == like.shape &&
                       (p.distinct - like.distinct).empty();
     const runtime::Type local = runtime::Type::of(p.dtype, p.shape, false);
-    to.push_back({view_of(p, (same ? like : p).distinct.list(), mesh_), runtime::to_string(local), same});
+    to.push_back({view_of(p, (same ? like : p).distinct.list(), l.mesh()), runtime::to_string(local), same});
     places.push_back(p);
   };
-  const StridedView like = place(n.outputs[0]);
+  const StridedView like = l.place(n.outputs[0]);
   for (ir::Var v : n.inputs) add(check->operands, v, like);
   const std::size_t operands = places.size();
   for (ir::Var v : n.outputs) add(check->results, v, like);
   if (places.size() == operands) return;
-  for (AxisId a : like.distinct.list()) check->devices.emplace_back(mesh_->axes[a].name, mesh_->size_of(a));
+  for (AxisId a : like.distinct.list()) check->devices.emplace_back(l.mesh()->axes[a].name, l.mesh()->size_of(a));
   check->operation = n.op->name;
   check->span = n.span;
   check->made_of_infinity = says_infinity(n.attrs);
-  step([check](void* const* in, void* const*) { check->run(in); }, places, {});
+  l.step([check](void* const* in, void* const*) { check->run(in); }, places, {});
 }
 
 }  // namespace shard::exec

@@ -1,10 +1,13 @@
 // Running plans: addresses are computed, kernels are called, errors get the place in the source that caused them.
 #include "interpreter/exec/plan.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
+#include "runtime/array/array_text.h"
 
 namespace shard::exec {
 
@@ -58,6 +61,111 @@ void Plan::run(Run& r, char* const* base) const {
       }
     } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, s.span, e.what()); }
   }
+}
+
+// ---- Running instructions with plans inside. Carried values go back and forth between two buffers, or stay in one
+// where the body may overwrite what it reads; rows are addresses that move on.
+namespace {
+
+void take(void* to, const void* from, std::int64_t bytes) {
+  if (to != from && bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+char* bytes_of(void* p) { return static_cast<char*>(p); }
+
+}  // namespace
+
+void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const {
+  std::vector<char*> base(body.slots(), nullptr), now(carry), next(carry);
+  for (std::size_t i = 0; i < consts; ++i) base[1 + i] = bytes_of(in[i]);
+  base[body.arena_slot()] = mine;
+  for (std::size_t i = 0; i < carry; ++i) {
+    now[i] = next[i] = bytes_of(out[i]);
+    if (!in_place[i]) (length % 2 ? now : next)[i] = mine + buffers[i];  // the last turn writes the result
+  }
+  for (std::size_t i = 0; i < carry; ++i) take(now[i], in[consts + i], carry_bytes[i]);
+  for (std::int64_t t = 0; t < length; ++t) {
+    r.turn();
+    std::int64_t row = reverse ? length - 1 - t : t;
+    for (std::size_t i = 0; i < carry; ++i) base[1 + consts + i] = now[i], base[body.result_slot(i)] = next[i];
+    for (std::size_t i = 0; i < rows; ++i)
+      base[1 + consts + carry + i] = bytes_of(in[consts + carry + i]) + row * row_step[i];
+    for (std::size_t i = 0; i < stacked; ++i)
+      base[body.result_slot(carry + i)] = bytes_of(out[carry + i]) + row * stacked_step[i];
+    body.run(r, base.data());
+    std::swap(now, next);
+  }
+}
+
+void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const {
+  std::vector<char*> ask(condition.slots(), nullptr), base(body.slots(), nullptr), now(carry), next(carry);
+  for (std::size_t i = 0; i < condition_consts; ++i) ask[1 + i] = bytes_of(in[i]);
+  for (std::size_t i = 0; i < body_consts; ++i) base[1 + i] = bytes_of(in[condition_consts + i]);
+  ask[condition.arena_slot()] = mine + condition_at;
+  ask[condition.result_slot(0)] = mine + verdict;
+  base[body.arena_slot()] = mine;
+  for (std::size_t i = 0; i < carry; ++i) {
+    now[i] = next[i] = bytes_of(out[i]);
+    if (!in_place[i]) next[i] = mine + buffers[i];
+  }
+  for (std::size_t i = 0; i < carry; ++i) take(now[i], in[condition_consts + body_consts + i], carry_bytes[i]);
+  while (true) {
+    r.turn(true);
+    for (std::size_t i = 0; i < carry; ++i) ask[1 + condition_consts + i] = now[i];
+    condition.run(r, ask.data());
+    if (!mine[verdict]) break;
+    for (std::size_t i = 0; i < carry; ++i) base[1 + body_consts + i] = now[i], base[body.result_slot(i)] = next[i];
+    body.run(r, base.data());
+    std::swap(now, next);
+  }
+  for (std::size_t i = 0; i < carry; ++i) take(out[i], now[i], carry_bytes[i]);
+}
+
+void BranchChoice::run(Run& r, void* const* in, void* const* out, char* mine) const {
+  const Plan& plan = *static_cast<const bool*>(in[0]) ? then : otherwise;
+  std::vector<char*> base(plan.slots(), nullptr);
+  for (std::size_t i = 0; i < plan.params; ++i) base[1 + i] = bytes_of(in[1 + i]);
+  base[plan.arena_slot()] = mine;
+  for (std::size_t i = 0; i < plan.results; ++i) base[plan.result_slot(i)] = bytes_of(out[i]);
+  plan.run(r, base.data());
+}
+
+void Blockwise::run(Run& r, void* const* in, void* const* out, char* mine) const {
+  std::size_t ins = in_step.empty() ? 0 : in_step[0].size(), outs = out_step.empty() ? 0 : out_step[0].size();
+  std::vector<void*> from(ins), to(outs);
+  std::vector<std::int64_t> saved = r.coordinates, at(axes.size(), 0);
+  while (true) {
+    for (std::size_t i = 0; i < ins; ++i) from[i] = in[i];
+    for (std::size_t i = 0; i < outs; ++i) to[i] = out[i];
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      if (r.coordinates.size() <= axes[a]) r.coordinates.resize(axes[a] + std::size_t{1}, 0);
+      r.coordinates[axes[a]] = at[a];
+      for (std::size_t i = 0; i < ins; ++i) from[i] = bytes_of(from[i]) + at[a] * in_step[a][i];
+      for (std::size_t i = 0; i < outs; ++i) to[i] = bytes_of(to[i]) + at[a] * out_step[a][i];
+    }
+    inner->run(r, from.data(), to.data(), mine);
+    std::size_t a = axes.size();
+    while (a > 0 && ++at[a - 1] == sizes[a - 1]) at[--a] = 0;
+    if (a == 0) break;
+  }
+  r.coordinates = std::move(saved);
+}
+
+void EffectCall::run(Run& r, void* const* in, void* const*, char*) const {
+  if (!r.hooks.effect) return;
+  std::vector<ArrayRef> arrays;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    auto a = std::make_shared<runtime::DeviceArray>(operands[i]);
+    a->buffer = r.pool.allocate(static_cast<std::size_t>(bytes[i]));
+    take(a->buffer->data(), in[i], bytes[i]);
+    arrays.push_back(frozen.empty() ? runtime::whole(r.pool, std::move(a)) : std::move(a));
+  }
+  if (frozen.empty()) return r.hooks.effect(attrs, arrays, layouts, span);
+  ir::Attrs here = attrs;
+  ir::Ints at(mesh_axes, -1);
+  for (runtime::AxisId a : frozen.list()) at[a] = r.coordinates[a] + first[a];
+  here.set("at", at);
+  r.hooks.effect(here, arrays, layouts, span);
 }
 
 }  // namespace shard::exec

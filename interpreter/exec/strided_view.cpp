@@ -21,6 +21,10 @@ std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh) {
   return runtime::numel(shape) * (mesh && !distinct.empty() ? mesh->size_of(distinct) : 1);
 }
 
+std::int64_t bytes_of(const StridedView& p, const Mesh* mesh) {
+  return elements(p.distinct, p.shape, mesh) * item_bytes(p.dtype);
+}
+
 Anchors anchored(AxisSet axes, int before) {
   Anchors out;
   for (AxisId a : axes.list()) out.push_back({a, before});
@@ -128,6 +132,21 @@ StridedView broadcast(StridedView p, const Shape& shape) {
   return seen_as(std::move(p), std::move(view));
 }
 
+StridedView seen_along(StridedView p, AxisSet distinct) {
+  Strides device;
+  for (AxisId a : distinct.list()) device.push_back(p.device_stride(a));
+  p.distinct = distinct;
+  p.device = std::move(device);
+  return p;
+}
+
+std::int64_t offset_at(const StridedView& p, const std::vector<AxisId>& axes, std::int64_t position, const Mesh& mesh) {
+  std::int64_t at = 0;
+  for (std::size_t i = axes.size(); i-- > 0; position /= mesh.size_of(axes[i]))
+    at += position % mesh.size_of(axes[i]) * p.device_stride(axes[i]);
+  return at;
+}
+
 std::optional<StridedView> reshaped(const StridedView& p, const Shape& shape) {
   auto view = runtime::reshaped(strided(p), shape);
   return view ? std::optional(seen_as(p, std::move(*view))) : std::nullopt;
@@ -135,8 +154,7 @@ std::optional<StridedView> reshaped(const StridedView& p, const Shape& shape) {
 
 StridedView own_part(StridedView p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh) {
   auto d = static_cast<std::size_t>(dim);
-  std::int64_t parts = 1;
-  for (AxisId a : axes) parts *= mesh.size_of(a);
+  const std::int64_t parts = mesh.size_of(axes);
   std::int64_t step = p.strides[d] * (p.shape[d] / parts);
   p.shape[d] /= parts;
   AxisSet all = p.distinct;
@@ -151,10 +169,9 @@ StridedView own_part(StridedView p, int dim, const std::vector<AxisId>& axes, Ax
       all.add(a);
     }
   }
-  Strides device;
-  for (AxisId a : all.list()) device.push_back(p.device_stride(a) + more[a]);
-  p.device = std::move(device);
-  p.distinct = all;
+  p = seen_along(std::move(p), all);
+  std::size_t i = 0;
+  for (AxisId a : all.list()) p.device[i++] += more[a];
   return p;
 }
 

@@ -70,6 +70,8 @@ bool is_dense(const StridedView& p, const Mesh* mesh);
 bool lies_as(const StridedView& a, const StridedView& b);        // all of its storage, in the order of `b`
 bool alone(const std::vector<StridedView>& all, std::size_t i);  // no other one is in the storage of all[i]
 std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
+inline std::int64_t item_bytes(DType dtype) { return static_cast<std::int64_t>(runtime::size_of(dtype)); }
+std::int64_t bytes_of(const StridedView& p, const Mesh* mesh);  // of all blocks that differ
 
 // What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones.
 // Data is null.
@@ -79,7 +81,10 @@ View view_of(const StridedView& p, const Anchors& order, const Mesh* mesh);  // 
 // Of the dimensions of a block: how they lie, and a place whose blocks are seen otherwise.
 inline runtime::Strided strided(const StridedView& p) { return {p.shape, p.strides, p.offset}; }
 StridedView seen_as(StridedView p, runtime::Strided view);
-StridedView broadcast(StridedView p, const Shape& shape);                       // NumPy's rule, aligned from the right
+StridedView broadcast(StridedView p, const Shape& shape);  // NumPy's rule, aligned from the right
+StridedView seen_along(StridedView p, AxisSet distinct);   // the same blocks, by their places along these axes
+// From the first block to that of a device, by its position along the axes (major first); in elements.
+std::int64_t offset_at(const StridedView& p, const std::vector<AxisId>& axes, std::int64_t position, const Mesh& mesh);
 std::optional<StridedView> reshaped(const StridedView& p, const Shape& shape);  // nothing where strides do not allow it
 
 // Dimension `dim` cut over `axes` (major first): every device sees its own part. Axes in `frozen` become offsets.

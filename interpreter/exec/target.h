@@ -32,4 +32,18 @@ class Target {
 std::shared_ptr<const Executable> compile(const Target& target, const ir::OpTable& table, const ir::Graph& graph,
                                           std::span<const ArrayInfo> arguments, const runtime::MeshRef& mesh);
 
+// THE list of targets. Engines find them by name; one that is not in the list can be handed to a context as an object.
+struct TargetRow {
+  std::string_view name, doc;
+  std::unique_ptr<const Target> (*make)(const ir::OpTable& table, runtime::Pool& pool);
+};
+std::span<const TargetRow> targets();
+std::unique_ptr<const Target> make_target(std::string_view name, const ir::OpTable& table, runtime::Pool& pool);
+
+std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact = false,
+                                            bool nan_check = false);
+// By default as lockstep: what a device holds is what it holds there.
+std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool,
+                                            transform::Passes passes = {.partition = true, .early_sums = true});
+
 }  // namespace shard::exec

@@ -1,4 +1,4 @@
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 
 #include <stdexcept>
 #include <string>
@@ -6,14 +6,21 @@
 namespace shard::exec {
 
 std::span<const TargetRow> targets() {
+  using Table = const ir::OpTable&;
+  using Pool = runtime::Pool&;
   static constexpr TargetRow kTargets[] = {
-      {"lockstep", "All devices in this process, one instruction after another for all of them.", make_lockstep},
-      {"exact", "As lockstep, and every sum over devices in the one order of runtime::reduce_blocks.", make_exact},
+      {"lockstep", "All devices in this process, one instruction after another for all of them.",
+       [](Table t, Pool p) { return make_lockstep(t, p); }},
+      {"exact", "As lockstep, and every sum over devices in the one order of runtime::reduce_blocks.",
+       [](Table t, Pool p) { return make_lockstep(t, p, true); }},
       {"nan_check", "As exact, operation by operation; the first that makes a nan or an infinity is an error.",
-       make_nan_check},
-      {"abstract", "Computes nothing: results are types with layouts.", make_abstract},
-      {"apart", "As abstract, for devices of their own: what StableHLO and the cost model say.", make_apart},
-      {"types", "Computes nothing and lays nothing out: results are types.", make_types},
+       [](Table t, Pool p) { return make_lockstep(t, p, true, true); }},
+      {"abstract", "Computes nothing: results are types with layouts.",
+       [](Table t, Pool p) { return make_abstract(t, p); }},
+      {"apart", "As abstract, for devices of their own: what StableHLO and the cost model say.",
+       [](Table t, Pool p) { return make_abstract(t, p, {}); }},
+      {"types", "Computes nothing and lays nothing out: results are types.",
+       [](Table t, Pool p) { return make_abstract(t, p, {.partition = false}); }},
   };
   return kTargets;
 }

@@ -4,10 +4,30 @@
 #include <map>
 
 #include "interpreter/hlo/module.h"
-#include "interpreter/hlo/shardy.h"
+#include "interpreter/hlo/writer.h"
 #include "interpreter/ir/op.h"
 
 namespace shard::hlo {
+
+// ---- layouts in the words of Shardy (the dialect sdy): where whole arrays meet what one device does
+// A whole array and how it is cut.
+struct Laid {
+  Value value;
+  std::string sharding;  // "<@mesh, [{"data"}, {}]>"; empty where nothing is laid out
+};
+
+using AxesOfDims = std::vector<std::vector<runtime::AxisId>>;
+// Of a value of this rank; dimensions that the layout does not know are whole. `open`: the engine may cut further.
+std::string sharding_text(const runtime::Mesh& mesh, const runtime::Sharding& layout, std::size_t rank,
+                          bool open = false);
+std::string sharding_text(const runtime::Mesh& mesh, const AxesOfDims& dims, bool open = false);
+std::string mesh_text(const runtime::Mesh& mesh);
+
+// What each device along these axes does by hand: a region written between Writer::begin and end with "sdy.return".
+Values by_hand(Writer& to, const runtime::Mesh& mesh, runtime::AxisSet axes, std::span<const Laid> in,
+               std::span<const Laid> out, std::string_view region);
+
+std::string list(std::span<const std::string> items);  // "a, b"
 
 class Emitter {
  public:
@@ -29,7 +49,7 @@ class Emitter {
   struct Inside;  // a node with what it stands in
   Values node(const Inside& at);
   Values row(const ir::Node& n, std::span<const Value> in, std::span<const runtime::Type> out);
-  // regions.cpp
+  // emit_regions.cpp
   Values structure(const Inside& at);
   Values scan(const Inside& at);
   Values loop(const Inside& at);
@@ -40,8 +60,8 @@ class Emitter {
   Value constrained(const Value& x, const ir::Node& n, const runtime::Sharding& layout);
   Values per_device(const Inside& at);
   std::vector<std::pair<runtime::AxisId, Laid>> places_along(runtime::AxisSet axes);
-  // collectives.cpp
-  Value added(const Value& x, const runtime::Sharding& terms);  // the sum that its pending axes stand for
+  // emit_collectives.cpp
+  Value added(const Value& x, const runtime::Sharding& terms);  // the sum that its unreduced axes stand for
   Value collective(const ir::Node& n, std::span<const Value> in, const runtime::Type& out);
   Value position(const std::vector<runtime::AxisId>& axes);  // of this device along them, i32
   std::string groups(const ir::Node& n) const;

@@ -4,7 +4,6 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/hlo/emitter.h"
-#include "interpreter/hlo/shardy.h"
 
 namespace shard::hlo {
 namespace {

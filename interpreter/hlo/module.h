@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "grammar/source.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/program.h"
-#include "interpreter/transform/propagate.h"
 
 namespace shard::hlo {
 

@@ -16,14 +16,11 @@ bool looks_at_place(const ir::Graph& g) {
   });
 }
 
-Laid as(const Value& v, std::string sharding) { return {v, std::move(sharding)}; }
-
 }  // namespace
 
 // What the script lays out is said, whole or not, and what lies in pieces.
 Value Emitter::constrained(const Value& x, const ir::Node& n, const runtime::Sharding& layout) {
-  const ir::Structure* s = ir::structure_of(*n.op);
-  const bool asked = s && *s == ir::Structure::Shard && n.attrs.has("layout");
+  const bool asked = is(n, ir::Structure::Shard) && n.attrs.has("layout");
   if (!asked && layout.split_axes().empty()) return x;
   return to_.op("sdy.sharding_constraint", {x}, x.dtype, x.shape,
                 "sharding = #sdy.sharding" + sharding_text(*program_.mesh, layout, x.shape.size()));
@@ -34,9 +31,9 @@ Value Emitter::constrained(const Value& x, const ir::Node& n, const runtime::Sha
 std::vector<std::pair<runtime::AxisId, Laid>> Emitter::places_along(runtime::AxisSet axes) {
   const runtime::Mesh& mesh = *program_.mesh;
   std::vector<std::pair<runtime::AxisId, Laid>> out;
-  for (const auto& [a, value] : places_) out.emplace_back(a, as(value, sharding_text(mesh, AxesOfDims{})));
+  for (const auto& [a, value] : places_) out.push_back({a, {value, sharding_text(mesh, AxesOfDims{})}});
   for (runtime::AxisId a : axes.list())
-    out.emplace_back(a, as(iota(to_, DType::I32, {mesh.size_of(a)}, 0), sharding_text(mesh, AxesOfDims{{a}})));
+    out.push_back({a, {iota(to_, DType::I32, {mesh.size_of(a)}, 0), sharding_text(mesh, AxesOfDims{{a}})}});
   return out;
 }
 
@@ -44,7 +41,7 @@ Values Emitter::per_device(const Inside& at) {
   const ir::Node& n = at.node;
   const ir::Graph& body = *n.regions[0];
   const runtime::Mesh& mesh = *program_.mesh;
-  const runtime::AxisSet taken = transform::axes_attr(n.attrs);
+  const runtime::AxisSet taken = n.attrs.axes();
   const bool open = !taken.contains(mesh.all());
   std::vector<runtime::AxisSet> differ;
   std::vector<Laid> in, out;
@@ -56,7 +53,7 @@ Values Emitter::per_device(const Inside& at) {
                                   "the form `auto` has no per-device code that takes the terms of a sum: "
                                   "export the form `manual` or `replica`");
     const ir::Type& block = body.type(body.params[i]);
-    in.push_back(as(at.in[i], sharding_text(mesh, spec, at.in[i].shape.size(), open)));
+    in.push_back({at.in[i], sharding_text(mesh, spec, at.in[i].shape.size(), open)});
     blocks.push_back({&to_, {}, block.dtype, block.shape});
     differ.push_back(spec.split_axes() | block.varying);
   }
@@ -76,11 +73,11 @@ Values Emitter::per_device(const Inside& at) {
     if (i < n.outputs.size()) {
       const runtime::Sharding spec = transform::spec_of(n.attrs, ir::result_spec(i), results[i].shape.size());
       results[i] = added(results[i], spec);
-      out.push_back(as(results[i], sharding_text(mesh, spec, results[i].shape.size(), open)));
+      out.push_back({results[i], sharding_text(mesh, spec, results[i].shape.size(), open)});
       out.back().value.shape = at.out[i].shape;
     } else {  // what must hold: an element of each
       results[i] = reshape(results[i], {1});
-      out.push_back(as(results[i], sharding_text(mesh, AxesOfDims{taken.list()})));
+      out.push_back({results[i], sharding_text(mesh, AxesOfDims{taken.list()})});
       out.back().value.shape = {mesh.size_of(taken)};
     }
   }

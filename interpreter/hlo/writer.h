@@ -152,7 +152,7 @@ inline Value either(const Value& x, const Value& y) { return binary("or", x, y);
 // "engine xla has no `what`: why", as RuntimeError("engine"); the walk adds the span.
 [[noreturn]] void refuse(const std::string& what, std::string_view why);
 
-// An elementwise code, its operands of one shape: codes.cpp.
+// An elementwise code, its operands of one shape: code_text.cpp.
 Value of_code(runtime::Code code, std::span<const Value> in, DType out);
 
 }  // namespace shard::hlo

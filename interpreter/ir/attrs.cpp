@@ -5,7 +5,7 @@
 
 #include "grammar/overloaded.h"
 #include "interpreter/ir/why.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 
 namespace shard::ir {
 namespace {
@@ -86,6 +86,14 @@ bool Attrs::has(std::string_view name) const {
   return v && !std::holds_alternative<std::monostate>(*v);
 }
 
+bool Attrs::says(std::string_view name) const { return has(name) && flag(name); }
+
+runtime::AxisSet Attrs::axes() const {
+  runtime::AxisSet out;
+  for (std::int64_t a : ints("axes")) out.add(static_cast<runtime::AxisId>(a));
+  return out;
+}
+
 const AttrValue& Attrs::need(std::string_view name) const {
   if (const AttrValue* v = find(name)) return *v;
   throw std::logic_error("attribute `" + std::string(name) + "` is missing among {" + to_string(*this) + "}");
@@ -151,11 +159,6 @@ std::string to_string(const AttrValue& value) {
 
 Attrs crossing(Layout to, runtime::MeshRef from) {
   return {{"layout", std::move(to)}, {kFrom, Layout{std::move(from), {}}}};
-}
-
-const Why* why_of(const Attrs& attrs) {
-  const AttrValue* v = attrs.find("why");
-  return v && std::holds_alternative<Note>(*v) ? std::get<Note>(*v).why.get() : nullptr;
 }
 
 std::string to_string(const Attrs& attrs) {

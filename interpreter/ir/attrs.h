@@ -17,13 +17,11 @@
 #include <vector>
 
 #include "runtime/array/dtype.h"
-#include "runtime/mesh/sharding.h"
+#include "runtime/mesh/type.h"
 
 namespace shard::ir {
 
-inline std::size_t mix(std::size_t seed, std::size_t value) {  // of hashes
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
+using runtime::mix;
 
 inline constexpr std::int64_t kWhole = INT64_MAX;
 
@@ -64,7 +62,14 @@ class Attrs {
   void set(std::string_view name, AttrValue value);  // keeps the order of first setting
   void erase(std::string_view name);
   const AttrValue* find(std::string_view name) const;
-  bool has(std::string_view name) const;  // present and not none (monostate)
+  template <class T>
+  const T* get(std::string_view name) const {  // null where it is missing or of another kind
+    const AttrValue* v = find(name);
+    return v ? std::get_if<T>(v) : nullptr;
+  }
+  bool has(std::string_view name) const;   // present and not none (monostate)
+  bool says(std::string_view name) const;  // present and true
+  runtime::AxisSet axes() const;           // what `axes` lists
   // Typed access; a missing name or another kind is a defect of a row and throws std::logic_error naming it.
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;

@@ -1,22 +1,16 @@
 #include "interpreter/ir/builder.h"
 
+#include <algorithm>
 #include <cctype>
-#include <unordered_map>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/ir/complex.h"
-#include "interpreter/ir/infer.h"
+#include "interpreter/ir/collective.h"
+#include "interpreter/ir/complex_parts.h"
+#include "interpreter/ir/explicit_law.h"
 #include "interpreter/ir/linear.h"
-#include "interpreter/ir/varying.h"
 
 namespace shard::ir {
 namespace {
-
-std::string use_of(const OpDef& op, const Builder& b, std::span<const Var> operands) {
-  std::string out = std::string(op.name) + "(";
-  for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : "") + runtime::to_string(b.type(operands[i]));
-  return out + ")";
-}
 
 // An error of a row that scripts cannot name. The row that they called, made of it, says it in its own name.
 struct InnerError : grammar::Error {
@@ -60,13 +54,11 @@ void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
 }
 
 void finish_rounded(Builder& b, const OpDef& op, Vars& inputs, const Attrs& attrs) {
-  std::vector<Type> types;
-  bool any = false;
-  for (Var v : inputs) {
-    types.push_back(b.type(v));
-    any |= !types.back().sharding.unreduced.empty() && types.back().sharding.pending == runtime::Pending::Sum;
-  }
-  if (!any) return;
+  const std::vector<Type> types = types_of(b.graph(), inputs);
+  if (std::none_of(types.begin(), types.end(), [](const Type& t) {
+        return !t.sharding.unreduced.empty() && t.sharding.unreduced_kind == runtime::UnreducedKind::Sum;
+      }))
+    return;
   const auto lin = linear(OpCall{op, types, attrs, {}, &b.graph(), inputs});
   if (!lin || lin->exact) return;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -89,7 +81,7 @@ Var Builder::param(Type type) {
 }
 
 Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions,
-                     std::vector<Type> result_types) {
+                     std::vector<Type> result_types, std::shared_ptr<const FactorRule> rule) {
   Node n;
   n.op = &op;
   n.attrs = std::move(attrs);
@@ -98,6 +90,7 @@ Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<Grap
   n.inputs = std::move(inputs);
   n.regions = std::move(regions);
   n.span = span_;
+  n.rule = std::move(rule);
   for (Type& t : result_types) {
     n.outputs.push_back(Var{static_cast<std::int32_t>(graph_.types.size())});
     graph_.types.push_back(std::move(t));
@@ -115,7 +108,7 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
       } catch (const InnerError& e) {
         if (op.internal) throw;
         throw grammar::Error(e.diagnostic.code, e.diagnostic.span, renamed(e.what(), e.row, op.name),
-                             {"in " + use_of(op, *this, operands)});
+                             {"in " + use_of(op, types_of(graph_, operands))});
       }
     };
     if (auto* compose = std::get_if<Compose>(&op.kernel))
@@ -145,16 +138,15 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
     }
     if (!graph_.local) vary_alike(*this, op, inputs);
     if (finishes_sums_) finish_rounded(*this, op, inputs, attrs);
-    std::vector<Type> types;
-    types.reserve(inputs.size());
-    for (Var v : inputs) types.push_back(type(v));
-    std::vector<Type> results = infer(OpCall{op, types, attrs, regions, &graph_, inputs});
+    const std::vector<Type> types = types_of(graph_, inputs);
+    std::shared_ptr<const FactorRule> rule;
+    std::vector<Type> results = infer(OpCall{op, types, attrs, regions, &graph_, inputs}, &rule);
     if (limit_sizes_)
       for (const Type& t : results) runtime::checked_bytes(t.shape, runtime::size_of(t.dtype));
-    return append(op, std::move(inputs), attrs, regions, std::move(results));
+    return append(op, std::move(inputs), attrs, regions, std::move(results), std::move(rule));
   } catch (const runtime::RuntimeError& e) {
     if (op.internal) throw InnerError(e.code, span_, e.what(), op.name);
-    throw grammar::Error(e.code, span_, e.what(), {"in " + use_of(op, *this, operands)});
+    throw grammar::Error(e.code, span_, e.what(), {"in " + use_of(op, types_of(graph_, operands))});
   }
 }
 
@@ -173,20 +165,35 @@ Var Builder::call(std::string_view name, std::initializer_list<Var> operands, At
 Vars Builder::inline_graph(const Graph& g, std::span<const Var> arguments) {
   if (arguments.size() != g.params.size())
     throw std::logic_error("inline_graph: another number of arguments than parameters");
-  Vars now(g.types.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) now[static_cast<std::size_t>(g.params[i].id)] = arguments[i];
-  for (const Node& n : g.nodes) {
-    SpanScope scope(*this, n.span);
-    Vars inputs;
-    for (Var v : n.inputs) inputs.push_back(now[static_cast<std::size_t>(v.id)]);
-    std::vector<Type> types;
-    for (Var v : n.outputs) types.push_back(g.type(v));
-    Vars outputs = append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(types));
-    for (std::size_t i = 0; i < outputs.size(); ++i) now[static_cast<std::size_t>(n.outputs[i].id)] = outputs[i];
-  }
-  Vars results;
-  for (Var r : g.results) results.push_back(now[static_cast<std::size_t>(r.id)]);
-  return results;
+  GraphCopy copy(*this, g);
+  copy.become(g.params, {arguments.begin(), arguments.end()});
+  for (const Node& n : g.nodes) copy.node(n);
+  return copy(g.results);
+}
+
+void GraphCopy::params() {
+  for (Var p : g_.params) now[at(p)] = b_.param(g_.type(p));
+}
+
+Vars GraphCopy::operator()(const Vars& vars) const {
+  Vars out;
+  out.reserve(vars.size());
+  for (Var v : vars) out.push_back(now[at(v)]);
+  return out;
+}
+
+void GraphCopy::become(const Vars& vars, const Vars& made) {
+  for (std::size_t i = 0; i < vars.size(); ++i) now[at(vars[i])] = made[i];
+}
+
+void GraphCopy::node(const Node& n, Attrs attrs, std::vector<GraphRef> regions) {
+  node(n, (*this)(n.inputs), std::move(attrs), std::move(regions));
+}
+
+void GraphCopy::node(const Node& n, Vars inputs, Attrs attrs, std::vector<GraphRef> regions) {
+  const SpanScope scope(b_, n.span);
+  become(n.outputs,
+         b_.append(*n.op, std::move(inputs), std::move(attrs), std::move(regions), types_of(g_, n.outputs), n.rule));
 }
 
 Graph Builder::finish(Vars results) {
@@ -194,6 +201,120 @@ Graph Builder::finish(Vars results) {
   Graph out = std::move(graph_);
   graph_ = Graph{};
   return out;
+}
+
+// ---- the law of one operation
+using runtime::Kind;
+using runtime::RuntimeError;
+
+namespace {
+
+// What the code of an elementwise row does not take is refused here, where a row does not say it in its own words.
+void check_taken(const OpCall& call, runtime::Code code) {
+  const std::size_t first = runtime::facts(code).operands == 3 ? 1 : 0;
+  for (const Type& t : call.in.subspan(first))
+    if (!runtime::takes(code, t.dtype))
+      throw RuntimeError("type", std::string(call.op.name) + " is for " +
+                                     runtime::to_string(runtime::facts(code).takes) + ", got " + runtime::to_string(t));
+}
+
+}  // namespace
+
+std::string use_of(const OpDef& op, std::span<const Type> in) {
+  std::string out = std::string(op.name) + "(";
+  for (std::size_t i = 0; i < in.size(); ++i) out += (i ? ", " : "") + runtime::to_string(in[i]);
+  return out + ")";
+}
+
+FactorRule factors_of(const OpCall& call) {
+  if (auto* f = std::get_if<FactorFn>(&call.op.factors)) return (*f)(call);
+  if (auto* text = std::get_if<std::string_view>(&call.op.factors)) {
+    std::vector<runtime::Shape> shapes;
+    for (const Type& t : call.in) shapes.push_back(t.shape);
+    std::vector<runtime::Shape> results;
+    if (call.op.shape) results = call.op.shape(call);
+    return parse_factors(*text, shapes, results);
+  }
+  throw std::logic_error("row `" + std::string(call.op.name) + "` has no factors");
+}
+
+std::vector<Kind> result_kinds(const OpCall& call, std::size_t results) {
+  if (call.op.dtype.result) return call.op.dtype.result(call);
+  if (const auto* code = std::get_if<runtime::Code>(&call.op.kernel)) {
+    check_taken(call, *code);
+    if (runtime::facts(*code).gives == runtime::Gives::Truth) return {{runtime::DType::Bool, false}};
+  }
+  if (call.in.empty())
+    throw std::logic_error("row `" + std::string(call.op.name) + "` has no operands and no dtype column");
+  return std::vector<Kind>(results, call.in[0].kind());
+}
+
+std::vector<Type> infer(const OpCall& call, std::shared_ptr<const FactorRule>* kept) {
+  if (call.op.infer) return call.op.infer(call);
+  FactorRule rule = factors_of(call);
+  if (rule.operands.size() != call.in.size())
+    throw RuntimeError("arity", std::string(call.op.name) + " takes " + std::to_string(rule.operands.size()) +
+                                    " arrays, got " + std::to_string(call.in.size()));
+  std::vector<runtime::Shape> shapes;
+  if (call.op.shape)
+    shapes = call.op.shape(call);
+  else
+    for (std::size_t r = 0; r < rule.results.size(); ++r) shapes.push_back(result_shape(rule, static_cast<int>(r)));
+  std::vector<Kind> kinds = result_kinds(call, shapes.size());
+  std::vector<Type> out;
+  runtime::AxisSet varying;
+  for (const Type& t : call.in) varying |= t.varying;
+  for (std::size_t r = 0; r < shapes.size(); ++r) {
+    if (shapes[r].size() > static_cast<std::size_t>(runtime::kMaxRank))
+      throw RuntimeError("shape", "the result has " + std::to_string(shapes[r].size()) + " dimensions, at most " +
+                                      std::to_string(runtime::kMaxRank) + " are possible");
+    runtime::bytes_of(shapes[r], runtime::size_of(kinds[r].dtype));
+    Type t = Type::of(kinds[r].dtype, shapes[r], kinds[r].weak);
+    t.varying = varying;
+    out.push_back(std::move(t));
+  }
+  apply_explicit_law(call, rule, out);
+  if (kept) *kept = std::make_shared<const FactorRule>(std::move(rule));
+  return out;
+}
+
+// ---- complex numbers, told by their parts
+Var real_part(Builder& b, Var x) { return is_complex(b, x) ? b.emit1(*b.core().real_part, {x}) : x; }
+Var imag_part(Builder& b, Var x) { return is_complex(b, x) ? b.emit1(*b.core().imag_part, {x}) : zeros(b, b.type(x)); }
+Var complex_of(Builder& b, Var re, Var im) { return b.emit1(*b.core().complex_pair, {re, im}); }
+
+bool told_by_parts(const Builder& b, const OpDef& op, std::span<const Var> operands, const Attrs& attrs) {
+  bool any = std::any_of(operands.begin(), operands.end(), [&](Var v) { return is_complex(b, v); });
+  const bool said = !std::holds_alternative<std::monostate>(op.of_complex);
+  if (!any && std::holds_alternative<Compose>(op.of_complex)) {  // what is to become complex
+    const AttrValue* to = attrs.find("dtype");
+    const auto* dtype = to ? std::get_if<runtime::DType>(to) : nullptr;
+    any = dtype && runtime::is_complex(*dtype);
+  }
+  if (std::holds_alternative<InKernel>(op.of_complex)) return false;
+  if (!any || said) return any;
+  if (structure_of(op) || std::holds_alternative<ViewOf>(op.kernel)) return false;
+  const auto* code = std::get_if<runtime::Code>(&op.kernel);
+  if (code && (runtime::facts(*code).takes & runtime::kComplexes)) return false;
+  throw runtime::RuntimeError(
+      "dtype", std::string(op.name) + " is not for complex numbers: take `real(x)`, `imag(x)` or `abs(x)`");
+}
+
+Vars by_parts(Builder& b, const OpDef& op, std::span<const Var> operands, const Attrs& attrs) {
+  Vars in(operands.begin(), operands.end());
+  if (op.dtype.operands != Operands::AsIs && !in.empty()) {
+    std::optional<runtime::Kind> kind = b.type(in[0]).kind();
+    for (Var v : in) kind = kind ? runtime::promote(*kind, b.type(v).kind()) : kind;
+    if (!kind) throw runtime::RuntimeError("dtype", std::string(op.name) + " cannot join complex numbers and these");
+    for (Var& v : in) v = convert(b, v, kind->dtype, kind->weak);
+  }
+  if (auto* compose = std::get_if<Compose>(&op.of_complex)) return (*compose)(b, in, attrs);
+  Vars re = in, im = in;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (is_complex(b, in[i])) re[i] = real_part(b, in[i]), im[i] = imag_part(b, in[i]);
+  re = b.emit(op, re, attrs), im = b.emit(op, im, attrs);
+  for (std::size_t i = 0; i < re.size(); ++i) re[i] = complex_of(b, re[i], im[i]);
+  return re;
 }
 
 }  // namespace shard::ir

@@ -1,12 +1,13 @@
-// Makes a graph: parameters, then nodes one after another, each with its types inferred from the row (infer.h), then
+// Makes a graph: parameters, then nodes one after another, each with its types inferred from the row (op.h), then
 // results. Composites are expanded as they are emitted, so a graph holds only operations with kernels or structure.
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <utility>
 
 #include "interpreter/ir/graph.h"
 #include "interpreter/ir/op.h"
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::ir {
 
@@ -24,8 +25,9 @@ class Builder {
   Var emit1(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs = {});  // the only result
   Var call(std::string_view name, std::initializer_list<Var> operands,
            Attrs attrs = {});  // rows calling rows, by name (stdlib only)
-  // Appends a node whose result types are known (passes that move nodes between graphs).
-  Vars append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions, std::vector<Type> result_types);
+  // Appends a node whose result types are known (passes that move nodes between graphs: GraphCopy).
+  Vars append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions, std::vector<Type> result_types,
+              std::shared_ptr<const FactorRule> rule = {});
   // Appends all nodes of `g` with its parameters replaced; gives what its results became.
   Vars inline_graph(const Graph& g, std::span<const Var> arguments);
 
@@ -40,18 +42,17 @@ class Builder {
   }
   // What is recorded will run here: a result larger than any array may be is an error where it is recorded.
   void limit_sizes(bool on) { limit_sizes_ = on; }
-  // In what nobody has written, a derivative, a sum that is still pending is finished where the operation would round
+  // In what nobody has written, a derivative, a sum that is still unreduced is finished where the operation would round
   // its terms one by one; elsewhere that is an error.
   void set_finishes_sums() { finishes_sums_ = true; }
   grammar::Span span() const { return span_; }
   void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
-  // Why the collectives that follow are there (why.h); null: they were written.
-  void set_why(std::shared_ptr<const Why> why) { why_ = std::move(why); }
-  // What is computed again on purpose: the attribute `barrier` of the nodes that follow (transform/prepare.h); 0: none.
+  // What is computed again on purpose: the attribute `barrier` of the nodes that follow (transform/passes.h); 0: none.
   std::int64_t barrier() const { return barrier_; }
   void set_barrier(std::int64_t barrier) { barrier_ = barrier; }
 
  private:
+  friend class WhyScope;
   const OpTable& table_;
   Graph graph_;
   grammar::Span span_;
@@ -72,6 +73,37 @@ class SpanScope {  // sets a builder's span for a block
  private:
   Builder& b_;
   grammar::Span old_;
+};
+
+class WhyScope {  // says for a block why its collectives are there (why.h); without one they were written
+ public:
+  WhyScope(Builder& b, std::shared_ptr<const Why> why) : b_(b), old_(std::exchange(b.why_, std::move(why))) {}
+  ~WhyScope() { b_.why_ = std::move(old_); }
+  WhyScope(const WhyScope&) = delete;
+
+ private:
+  Builder& b_;
+  std::shared_ptr<const Why> old_;
+};
+
+// Nodes of a graph on their way into a builder, one after another, with what each of its values has become there.
+class GraphCopy {
+ public:
+  GraphCopy(Builder& to, const Graph& from) : now(from.types.size()), b_(to), g_(from) {}
+  void params();  // become parameters
+  Var& operator[](Var v) { return now[at(v)]; }
+  Vars operator()(const Vars& vars) const;
+  void become(const Vars& vars, const Vars& made);
+  // The node, of what its operands have become, or of `inputs`.
+  void node(const Node& n) { node(n, n.attrs, n.regions); }
+  void node(const Node& n, Attrs attrs, std::vector<GraphRef> regions);
+  void node(const Node& n, Vars inputs, Attrs attrs, std::vector<GraphRef> regions);
+  Graph finish() { return b_.finish((*this)(g_.results)); }
+  Vars now;  // by Var of the graph
+
+ private:
+  Builder& b_;
+  const Graph& g_;
 };
 
 }  // namespace shard::ir

@@ -4,6 +4,8 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "interpreter/ir/attrs.h"
 #include "interpreter/ir/graph.h"
@@ -41,11 +43,31 @@ struct CommCost {
   std::int64_t bytes = 0;  // as `comm` counts: the larger of what one device gives to the collective and gets from it
   std::int64_t sent = 0;   // what one device sends to others where the devices stand in a ring
 };
-// The one formula, for the account of a call (transform/communication.h) and for the planner that weighs ways between
-// layouts (transform/moves.h). `bytes`: the operand's on one device; `devices`: that take part together (of a group).
+// The one formula, for the account of a call (transform/passes.h) and for the planner that weighs ways between
+// layouts (transform/moves.cpp). `bytes`: the operand's on one device; `devices`: that take part together (of a group).
 CommCost comm_cost(const Collective& c, std::int64_t bytes, std::int64_t devices);
 
 // The first node that communicates over one of these axes, looking into regions; null where there is none.
 const Node* collective_over(const Graph& g, runtime::AxisSet axes);
+
+// ---- Varying axes where per-device code meets the code around it: along them a value may differ between devices
+// (`f32[4]{V:X}`). Read by the row of per-device code and by whoever traces such code (lang/staging/manual.cpp).
+// Axes among `taken` along which a result of per-device code may differ although its spec neither splits nor sums it
+// there: the spec promises that it is the same.
+runtime::AxisSet undeclared_axes(const Type& local, const Layout& spec, runtime::AxisSet taken);
+// What to say of them; `value` is the text of the result, or x.
+std::string undeclared_message(const std::string& subject, const Type& local, const Layout& spec,
+                               runtime::AxisSet undeclared, const std::string& value = "x");
+
+// The nodes that brought the pieces of all devices along `axes` together, where a value varies along them for no other
+// reason: it is the same on every device, and its type does not say so. Empty where it may really differ.
+std::vector<const Node*> joined_everywhere(const Graph& g, Var v, runtime::AxisSet axes);
+
+// Whether the value holds n times the elements of something that devices passed round along these n: as many as all
+// have.
+bool gathered_by_hand(const Graph& g, Var v, runtime::AxisSet axes, std::int64_t devices);
+
+// Attributes of the cast that types a value as varying along further axes.
+Attrs to_varying(runtime::AxisSet axes, runtime::MeshRef mesh);
 
 }  // namespace shard::ir

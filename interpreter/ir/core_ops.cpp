@@ -1,7 +1,5 @@
 #include "interpreter/ir/core_ops.h"
 
-#include <cmath>
-
 #include "interpreter/ir/builder.h"
 
 namespace shard::ir {
@@ -9,53 +7,52 @@ namespace shard::ir {
 using runtime::DType;
 
 CoreOps find_core_ops(const OpTable& t) {
-  CoreOps c{};
-  c.add = &t.at("add");
-  c.sub = &t.at("sub");
-  c.mul = &t.at("mul");
-  c.div = &t.at("div");
-  c.neg = &t.at("neg");
-  c.select = &t.at("select");
-  c.convert = &t.at("convert");
-  c.eq = &t.at("eq");
-  c.ge = &t.at("ge");
-  c.lt = &t.at("lt");
-  c.logical_and = &t.at("logical_and");
-  c.complex_pair = &t.at("complex_pair");
-  c.real_part = &t.at("real_part");
-  c.imag_part = &t.at("imag_part");
-  c.broadcast_to = &t.at("broadcast");
-  c.reshape = &t.at("reshape_to");
-  c.transpose = &t.at("permute");
-  c.reduce_sum = &t.at("reduce_sum");
-  c.concat = &t.at("concatenate");
-  c.slice = &t.at("slice");
-  c.rev = &t.at("rev");
-  c.pad = &t.at("pad_with");
-  c.iota = &t.at("iota");
-  c.take = &t.at("take_rows");
-  c.scatter = &t.at("scatter_rows");
-  c.dynamic_slice = &t.at("dynamic_slice_at");
-  c.dynamic_update = &t.at("dynamic_update_at");
-  c.contract = &t.at("contract");
-  c.constant = &t.at("constant");
-  c.shard = &t.at("shard");
-  c.while_loop = &t.at("while_loop");
-  c.scan = &t.at("scan");
-  c.branch = &t.at("branch");
-  c.psum = &t.at("psum");
-  c.pmax = &t.at("pmax");
-  c.pprod = &t.at("pprod");
-  c.pmin = &t.at("pmin");
-  c.all_gather = &t.at("all_gather");
-  c.psum_scatter = &t.at("psum_scatter");
-  c.all_to_all = &t.at("all_to_all");
-  c.ppermute = &t.at("ppermute");
-  c.axis_index = &t.at("axis_index");
-  c.pcast = &t.at("pcast");
-  c.own_slice = &t.at("own_slice");
-  c.per_device = &t.at("per_device");
-  return c;
+  const auto row = [&](const char* name) { return &t.at(name); };
+  return {row("add"),
+          row("sub"),
+          row("mul"),
+          row("div"),
+          row("neg"),
+          row("select"),
+          row("convert"),
+          row("eq"),
+          row("ge"),
+          row("lt"),
+          row("logical_and"),
+          row("complex_pair"),
+          row("real_part"),
+          row("imag_part"),
+          row("broadcast"),
+          row("reshape_to"),
+          row("permute"),
+          row("reduce_sum"),
+          row("concatenate"),
+          row("slice"),
+          row("rev"),
+          row("pad_with"),
+          row("iota"),
+          row("take_rows"),
+          row("scatter_rows"),
+          row("dynamic_slice_at"),
+          row("dynamic_update_at"),
+          row("contract"),
+          row("constant"),
+          row("shard"),
+          row("while_loop"),
+          row("scan"),
+          row("branch"),
+          row("psum"),
+          row("pmax"),
+          row("pmin"),
+          row("pprod"),
+          row("all_gather"),
+          row("psum_scatter"),
+          row("all_to_all"),
+          row("ppermute"),
+          row("axis_index"),
+          row("pcast"),
+          row("own_slice"),
+          row("per_device")};
 }
 
 Var constant(Builder& b, double value, DType dtype, bool weak) {
@@ -136,12 +133,6 @@ Var unbroadcast(Builder& b, Var x, const Type& want) {
   x = reduce_sum(b, x, std::move(axes));
   x = reshape(b, x, want.shape);
   return convert(b, x, want.dtype, want.weak);
-}
-
-Var index_row(Builder& b, Var x, Var i, int axis) {
-  std::int64_t from_end = axis < 0 ? axis : axis - b.type(x).rank();
-  return b.emit1(*b.core().take, {x, i},
-                 {{"axis", from_end}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
 }
 
 }  // namespace shard::ir

@@ -13,7 +13,7 @@ class OpTable;
 
 // Where a script's function of the same name takes other attributes (`reshape` with -1, `take` without an axis), the
 // core row has a name of its own, given behind it; attributes of core rows follow the laws of attrs.h.
-struct CoreOps {
+struct CoreOps {  // find_core_ops names the rows in this order
   const OpDef *add, *sub, *mul, *div, *neg, *select, *convert, *eq, *ge, *lt, *logical_and;  // elementwise
   const OpDef *complex_pair, *real_part, *imag_part;
   const OpDef* broadcast_to;    // "broadcast": attrs shape
@@ -55,7 +55,5 @@ Var ones(Builder& b, const Type& type);
 Var full_like(Builder& b, const Type& type, double value);
 // Sums `x` down to the shape of `want` where broadcasting had made it larger, and converts to its dtype and layout.
 Var unbroadcast(Builder& b, Var x, const Type& want);
-// x[i] along `axis` for a scalar integer i (clamped), without the dimension; and x with that row replaced.
-Var index_row(Builder& b, Var x, Var i, int axis = 0);
 
 }  // namespace shard::ir

@@ -37,7 +37,7 @@ bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const F
               std::vector<Axes>& given) {
   std::size_t at = 0;
   for (int f : dim) {
-    std::int64_t left = rule.factors[static_cast<std::size_t>(f)].size;
+    std::int64_t left = rule.factor(f).size;
     while (at < axes.size() && (left != 1 || mesh.size_of(axes[at]) == 1)) {
       if (left % mesh.size_of(axes[at])) return false;
       left /= mesh.size_of(axes[at]);
@@ -61,9 +61,7 @@ int grown_to(const FactorRule& rule, std::size_t operand, std::size_t d) {
 // Where a factor stands in the result.
 std::string dimension_of(const FactorRule& rule, int f) {
   for (const ValueFactors& r : rule.results)
-    for (std::size_t d = 0; d < r.size(); ++d)
-      if (std::find(r[d].begin(), r[d].end(), f) != r[d].end())
-        return "dimension " + std::to_string(d) + " of the result";
+    if (const auto d = dimension_with(r, f)) return "dimension " + std::to_string(*d) + " of the result";
   return "the same dimension";
 }
 
@@ -118,11 +116,10 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
       if (!more.empty() && whole_before)
         refuse(use(call) + ": a whole dimension before one that is split over " + axes_text(mesh, more) +
                " cannot be merged with it. Say the result's layout with `out: P(...)`, or `shard` the operand first");
-      whole_before |= more.empty() && rule.factors[static_cast<std::size_t>(f)].size > 1;
+      whole_before |= more.empty() && rule.factor(f).size > 1;
       axes.insert(axes.end(), more.begin(), more.end());
     }
-    std::int64_t n = 1;
-    for (AxisId a : axes) n *= mesh.size_of(a);
+    const std::int64_t n = mesh.size_of(axes);
     if (t.shape[d] % n)
       refuse(use(call) + ": dimension " + std::to_string(d) + " of the result has size " + std::to_string(t.shape[d]) +
              ", which " + axes_text(mesh, axes) + " (" + std::to_string(n) +
@@ -151,7 +148,7 @@ bool is_contraction(const OpCall& call, const std::optional<Linear>& lin) {
 
 const char* const kFinish = ". Finish the sum first: `shard x as P(...)`";
 
-// Terms of operands that are added up: all pending alike.
+// Terms of operands that are added up: all unreduced alike.
 void pass_added(const OpCall& call, const Linear& lin, AxisSet unreduced, const std::string& axes) {
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const AxisSet mine = call.in[i].sharding.unreduced;
@@ -181,11 +178,11 @@ void pass_scaled(const OpCall& call, const Linear& lin, AxisSet unreduced, const
   if (holders > 1) refuse(use(call) + ": a product of two unreduced sums is not a sum of products" + kFinish);
 }
 
-// Whether a sum pending over `unreduced` may pass.
+// Whether a sum unreduced over `unreduced` may pass.
 void pass_unreduced(const OpCall& call, const std::optional<Linear>& lin, const Mesh& mesh, AxisSet unreduced,
-                    runtime::Pending pending) {
+                    runtime::UnreducedKind kind) {
   const std::string axes = axes_text(mesh, unreduced.list());
-  bool may = lin && pending == runtime::Pending::Sum && !is_contraction(call, lin);
+  bool may = lin && kind == runtime::UnreducedKind::Sum && !is_contraction(call, lin);
   for (std::size_t i = 0; may && !lin->jointly && i < call.in.size(); ++i)
     may = lin->in[i] || call.in[i].sharding.unreduced.empty();
   if (!may) refuse(use(call) + " is not linear, so it cannot be taken of a sum unreduced over " + axes + kFinish);
@@ -196,7 +193,7 @@ void pass_unreduced(const OpCall& call, const std::optional<Linear>& lin, const 
     refuse(use(call) + " would round the terms of a sum unreduced over " + axes + " one by one" + kFinish);
 }
 
-// Over which axes the operands are reduced, beside those of a pending sum that they scale: they agree.
+// Over which axes the operands are reduced, beside those of an unreduced sum that they scale: they agree.
 AxisSet pass_reduced(const OpCall& call, const std::optional<Linear>& lin, const Mesh& mesh, AxisSet unreduced) {
   bool only_numbers = true;  // a condition between numbers: the result is as the condition is
   for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(lin, i) || call.in[i].rank() == 0;
@@ -221,51 +218,53 @@ AxisSet pass_reduced(const OpCall& call, const std::optional<Linear>& lin, const
   return reduced;
 }
 
-// Pending sums and reduced values (jax: sharding in types, unreduced and reduced).
-void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& results) {
+// Unreduced sums and reduced values (jax: sharding in types, unreduced and reduced).
+void pass_unreduced_sums(const OpCall& call, const Mesh& mesh, std::vector<Type>& results) {
   AxisSet unreduced, reduced;
-  runtime::Pending pending = runtime::Pending::Sum;
+  runtime::UnreducedKind kind = runtime::UnreducedKind::Sum;
   for (const Type& t : call.in) {
     unreduced |= t.sharding.unreduced;
     reduced |= t.sharding.reduced;
-    if (!t.sharding.unreduced.empty()) pending = t.sharding.pending;
+    if (!t.sharding.unreduced.empty()) kind = t.sharding.unreduced_kind;
   }
   if (unreduced.empty() && reduced.empty()) {
     for (Type& t : results) t.sharding.unreduced = t.sharding.reduced = {};
     return;
   }
   const std::optional<Linear> lin = linear(call);
-  if (!unreduced.empty()) pass_unreduced(call, lin, mesh, unreduced, pending);
+  if (!unreduced.empty()) pass_unreduced(call, lin, mesh, unreduced, kind);
   reduced = reduced.empty() || is_contraction(call, lin) ? AxisSet{} : pass_reduced(call, lin, mesh, unreduced);
   for (Type& t : results) {
     t.sharding.unreduced = unreduced;
-    if (!unreduced.empty()) t.sharding.pending = pending;
+    if (!unreduced.empty()) t.sharding.unreduced_kind = kind;
     t.sharding.reduced = reduced;
   }
 }
 
-// What is left pending must be of the kind that the operation reduces by, and truth values have no sum.
+// What is left unreduced must be of the kind that the operation reduces by, and truth values have no sum.
 void check_kind(const OpCall& call, const FactorRule& rule, const Layout& out, const Type& t) {
-  using runtime::Pending;
-  const Pending asked = out.sharding.pending;
-  const auto name = [](Pending p) { return p == Pending::Sum ? "sum" : p == Pending::Max ? "maximum" : "minimum"; };
-  if (asked == Pending::Sum) check_summable(t.dtype, std::string(call.op.name));
+  using runtime::UnreducedKind;
+  const UnreducedKind asked = out.sharding.unreduced_kind;
+  const auto name = [](UnreducedKind p) {
+    return p == UnreducedKind::Sum ? "sum" : p == UnreducedKind::Max ? "maximum" : "minimum";
+  };
+  if (asked == UnreducedKind::Sum) check_summable(t.dtype, std::string(call.op.name));
   for (const Factor& f : rule.factors) {
     if (f.kind != FactorKind::Reduced) continue;
     if (f.reduce == FactorReduce::Prod)
       refuse(use(call) + " gives a product, which cannot be left unreduced: leave `unreduced` out of `out:`");
-    const Pending mine = f.reduce == FactorReduce::Max   ? Pending::Max
-                         : f.reduce == FactorReduce::Min ? Pending::Min
-                                                         : Pending::Sum;
+    const UnreducedKind mine = f.reduce == FactorReduce::Max   ? UnreducedKind::Max
+                               : f.reduce == FactorReduce::Min ? UnreducedKind::Min
+                                                               : UnreducedKind::Sum;
     if (mine == asked) continue;
-    const std::string said = mine == Pending::Sum   ? "without `kind:`"
-                             : mine == Pending::Max ? "with `kind: \"max\"`"
-                                                    : "with `kind: \"min\"`";
+    const std::string said = mine == UnreducedKind::Sum   ? "without `kind:`"
+                             : mine == UnreducedKind::Max ? "with `kind: \"max\"`"
+                                                          : "with `kind: \"min\"`";
     refuse(use(call) + " leaves a " + name(mine) + " unreduced, not a " + name(asked) + ": write `out:` " + said);
   }
 }
 
-// `out: P(...)`: it is the result's layout; a pending sum must be over axes that the sum really runs over.
+// `out: P(...)`: it is the result's layout; an unreduced sum must be over axes that the sum really runs over.
 void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Type& t) {
   check_layout(t.shape, out);
   AxisSet used = out.sharding.unreduced | out.sharding.reduced;
@@ -280,29 +279,30 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
       refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name +
              " is not one");
   const std::optional<Linear> lin = linear(call);
-  AxisSet pending = out.sharding.unreduced & out.mesh->of_kind(runtime::AxisKind::Explicit);
-  if (!pending.empty()) {
+  AxisSet unreduced = out.sharding.unreduced & out.mesh->of_kind(runtime::AxisKind::Explicit);
+  if (!unreduced.empty()) {
     check_kind(call, rule, out, t);
     const AxisSet summed = summed_axes(call, rule);
     const bool sums = std::any_of(rule.factors.begin(), rule.factors.end(),
                                   [](const Factor& f) { return f.kind == FactorKind::Reduced; });
     // Where the result is no sum of all that is given, a whole value is placed: the first device of the axes keeps it.
-    const bool placed = out.sharding.pending == runtime::Pending::Sum &&
+    const bool placed = out.sharding.unreduced_kind == runtime::UnreducedKind::Sum &&
                         (!sums || (lin && std::find(lin->in.begin(), lin->in.end(), false) != lin->in.end()));
-    if (!summed.contains(pending) && !placed)
+    if (!summed.contains(unreduced) && !placed)
       refuse(use(call) + ": `out:` leaves a sum unreduced over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
              (summed.empty() ? std::string(", but no summed dimension is split")
                              : ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list())) +
              (call.in.size() > 1 ? " on both sides alike" : ""));
   }
-  AxisSet left;  // pending by the operands
-  runtime::Pending kind = runtime::Pending::Sum;
+  AxisSet left;  // unreduced by the operands
+  runtime::UnreducedKind kind = runtime::UnreducedKind::Sum;
   for (const Type& in : call.in) {
     left |= in.sharding.unreduced;
-    if (!in.sharding.unreduced.empty()) kind = in.sharding.pending;
+    if (!in.sharding.unreduced.empty()) kind = in.sharding.unreduced_kind;
   }
   const bool moves = lin && !lin->scales && lin->exact;
-  if (!left.empty() && (!moves || kind != runtime::Pending::Sum)) pass_unreduced(call, lin, *out.mesh, left, kind);
+  if (!left.empty() && (!moves || kind != runtime::UnreducedKind::Sum))
+    pass_unreduced(call, lin, *out.mesh, left, kind);
   if (!out.sharding.reduced.empty() && is_contraction(call, lin)) {
     const std::string axes = axes_text(*out.mesh, out.sharding.reduced.list());
     refuse(use(call) + ": a product is not reduced over " + axes +
@@ -311,7 +311,7 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
   const bool sum = lin && lin->jointly && std::any_of(rule.factors.begin(), rule.factors.end(), [](const Factor& f) {
                      return f.kind == FactorKind::Reduced;
                    });
-  left = sum ? left - out.sharding.unreduced : AxisSet{};  // a sum of a pending sum stays pending (JAX)
+  left = sum ? left - out.sharding.unreduced : AxisSet{};  // a sum of an unreduced sum stays unreduced (JAX)
   if (!(left & out.sharding.used_axes()).empty())
     refuse(use(call) + ": a sum unreduced over " + axes_text(*out.mesh, left.list()) +
            " stays so, and `out:` names the same axes. Finish the sum first: `shard x as P(...)`");
@@ -346,8 +346,7 @@ AxisSet summed_axes(const OpCall& call, const FactorRule& rule) {
       }
     }
   AxisSet summed;
-  for (const auto& axes : by_factor)
-    for (AxisId a : axes.value_or(Axes{})) summed.add(a);
+  for (const auto& axes : by_factor) summed |= AxisSet::of(axes.value_or(Axes{}));
   for (const Type& in : call.in) summed |= in.sharding.unreduced;
   return summed;
 }
@@ -385,7 +384,7 @@ Type with_explicit_layout(Type type, const Layout& layout) {
       if (shown.has(a)) type.sharding.dims[d].axes.push_back(a);
   type.sharding.unreduced = layout.sharding.unreduced & shown;
   type.sharding.reduced = layout.sharding.reduced & shown;
-  type.sharding.pending = layout.sharding.pending;
+  type.sharding.unreduced_kind = layout.sharding.unreduced_kind;
   bool shows = !type.sharding.used_axes().empty() || !type.varying.empty();
   type.mesh = shows ? layout.mesh : nullptr;
   return type;
@@ -415,7 +414,7 @@ void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<
     if (auto why = call.op.explicit_refuses(call, rule)) refuse(*why);
   std::vector<Axes> chosen = agree(call, rule, *mesh);
   for (std::size_t r = 0; r < results.size(); ++r) lay_out(call, rule, chosen, *mesh, r, results[r]);
-  pass_pending(call, *mesh, results);
+  pass_unreduced_sums(call, *mesh, results);
   for (const Type& t : results)
     if (AxisSet both = t.sharding.split_axes() & (t.sharding.unreduced | t.sharding.reduced); !both.empty())
       refuse(use(call) + " would split its result over " + axes_text(*mesh, both.list()) + ", over which it is also " +

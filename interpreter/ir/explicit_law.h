@@ -1,6 +1,6 @@
 // The layout of one operation's results on explicit axes, read from its row. Split operands give split results; what
 // one operand splits and another holds whole is split; what two operands split differently, or a sum split on both
-// sides, is an error with the ways out. `out: P(...)` overrules. Pending sums ({U:X}) pass through linear operations
+// sides, is an error with the ways out. `out: P(...)` overrules. Unreduced sums ({U:X}) pass through linear operations
 // only; {R:X} passes where nothing mixes.
 #pragma once
 #include <vector>
@@ -13,10 +13,10 @@ namespace shard::ir {
 // RuntimeError("layout").
 void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<Type>& results);
 
-// The axes over which the result of an operation can be left pending: those that split what it sums, and those of
-// pending operands.
+// The axes over which the result of an operation can be left unreduced: those that split what it sums, and those of
+// unreduced operands.
 runtime::AxisSet summed_axes(const OpCall& call, const FactorRule& rule);
-// Throws RuntimeError("layout") where a sum of this type cannot be pending: truth values and keys.
+// Throws RuntimeError("layout") where a sum of this type cannot be unreduced: truth values and keys.
 void check_summable(runtime::DType dtype, const std::string& what);
 
 // The type of a value of this global type laid out as `layout`: only the explicit axes of its mesh show.

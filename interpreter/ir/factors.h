@@ -5,6 +5,7 @@
 // readers of it.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,12 +17,12 @@ namespace shard::ir {
 
 enum class FactorKind : std::uint8_t {
   Pass,     // in the result: split operands give a split result
-  Reduced,  // absent from the result: a split factor leaves a pending sum (max, min, ...) over its axes
+  Reduced,  // absent from the result: a split factor leaves an unreduced sum (max, min, ...) over its axes
   Whole,    // the operation needs all of it on each device: sort, cumulative sums, linear algebra, concatenation's
             // dimension
   Halo,     // needs elements of other blocks: slices, pads, rolls; split where the row's `partition` fetches them, else
             // gathered
-  Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is pending (row's
+  Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is unreduced (row's
             // `partition`)
 };
 enum class FactorReduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
@@ -39,7 +40,10 @@ using ValueFactors = std::vector<DimFactors>;  // one a dimension
 struct FactorRule {
   std::vector<Factor> factors;
   std::vector<ValueFactors> operands, results;
+  const Factor& factor(int f) const { return factors[static_cast<std::size_t>(f)]; }
 };
+// The dimension of a value that has the factor; nothing where it has not.
+std::optional<std::size_t> dimension_with(const ValueFactors& value, int factor);
 
 // Reads `text` for operands of these shapes. `*b` is a run of leading dimensions (the same run in every operand,
 // broadcasting where sizes are 1); clauses after the results: `sum k`, `prod k`, `max k`, `min k`, `and k`, `or k`,
@@ -49,6 +53,9 @@ struct FactorRule {
 FactorRule parse_factors(std::string_view text, std::span<const runtime::Shape> operands,
                          std::span<const runtime::Shape> result_shapes = {});
 
+// For each operand of a text how many dimensions it has beside its run `*b`; -1 where it has no run.
+std::vector<int> fixed_beside_run(std::string_view text);
+
 // NumPy broadcasting of all operands to one result: dimensions align from the right, sizes 1 broadcast. Throws
 // RuntimeError("shape").
 FactorRule broadcast_rule(std::span<const runtime::Shape> operands);
@@ -56,7 +63,5 @@ FactorRule broadcast_rule(std::span<const runtime::Shape> operands);
 FactorRule reshape_rule(const runtime::Shape& from, const runtime::Shape& to);
 
 runtime::Shape result_shape(const FactorRule& rule, int result);  // sizes of its factors
-std::int64_t points(const FactorRule& rule);                      // product of all factor sizes
-std::string to_string(const FactorRule& rule);
 
 }  // namespace shard::ir

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpreter/ir/infer.h"
-
 namespace shard::ir {
 namespace {
 
@@ -71,10 +69,9 @@ std::optional<double> known_number(const OpCall& call, std::size_t operand) {
   while (n && n->inputs.size() == 1 &&
          (is_code(*n->op, Code::Identity) || is_code(*n->op, Code::Convert) || shows_all(*n->op)))
     n = producer(*call.graph, n->inputs[0]);
-  if (!n || !structure_of(*n->op) || *structure_of(*n->op) != Structure::Constant) return std::nullopt;
-  const AttrValue* value = n->attrs.find("value");
-  if (auto* d = value ? std::get_if<double>(value) : nullptr) return *d;
-  if (auto* i = value ? std::get_if<std::int64_t>(value) : nullptr) return static_cast<double>(*i);
+  if (!n || !is(*n, Structure::Constant)) return std::nullopt;
+  if (auto* d = n->attrs.get<double>("value")) return *d;
+  if (auto* i = n->attrs.get<std::int64_t>("value")) return static_cast<double>(*i);
   return std::nullopt;
 }
 

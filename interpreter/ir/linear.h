@@ -1,6 +1,6 @@
 // Linearity, read from the columns of a row: in which operands an operation is linear, and whether it may be done to
-// the terms of a sum in place of the sum. The one place that knows; its readers are the explicit law (what a pending
-// sum passes through), the partitioner (transform/pending) and early sums (transform/early_sums).
+// the terms of a sum in place of the sum. The one place that knows; its readers are the explicit law (what an unreduced
+// sum passes through), the partitioner (transform/partition.cpp) and early sums (transform/early_sums).
 #pragma once
 #include <optional>
 #include <vector>

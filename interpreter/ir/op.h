@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "interpreter/ir/collective.h"
-#include "interpreter/ir/elsewhere.h"
 #include "interpreter/ir/factors.h"
 #include "interpreter/ir/graph.h"
 #include "runtime/array/buffer.h"
 #include "runtime/array/view.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/element_program.h"
 
 namespace shard::hlo {  // interpreter/hlo/writer.h
 struct Value;
@@ -151,7 +150,8 @@ enum class Structure : std::uint8_t {
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
-// ---- complex numbers: what a row does with operands that are (complex.h). Views and structures need not say it. ----
+// ---- complex numbers: what a row does with operands that are (complex_parts.h). Views and structures need not say it.
+// ----
 struct OnParts {};   // linear over the real numbers: the same to the real and to the imaginary part
 struct InKernel {};  // its kernel, derivative and StableHLO take them as they are
 using OfComplex = std::variant<std::monostate, OnParts, InKernel, Compose>;  // nothing: they are refused
@@ -191,17 +191,27 @@ struct Samples {
   std::optional<Range> range;  // of all operands that say none
 };
 
+// The column `aliases` of rows and host functions: what users of other languages and libraries write for them. Only
+// messages read it (lang/names/aliases.h). Texts are literals.
+struct Alias {
+  std::string_view name;
+  // How it is done here, where our name cannot simply be put in its place. Under the function's own name: what a call
+  // of it does elsewhere and not here.
+  std::string_view say;
+  constexpr Alias(const char* elsewhere, std::string_view here = {}) : name(elsewhere), say(here) {}
+};
+
 struct OpDef {
   std::string_view name;       // REQUIRED  as users write it
-  std::string_view signature;  // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see signature.h
+  std::string_view signature;  // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see op_table.h
   std::string_view doc;        // REQUIRED  one sentence, then what help shows
   Factors factors = {};        // REQUIRED  but for composite and structural kernels
   std::function<std::vector<runtime::Shape>(const OpCall&)> shape = {};  // default: sizes of the factors in the results
   DTypeRule dtype = {};
   Derivative derivative = {};  // REQUIRED
   Kernel kernel = {};          // REQUIRED
-  // REQUIRED but for composites, elementwise codes (hlo/codes.cpp) and structures, effects excepted (hlo/regions.cpp).
-  // An effect gives what must hold.
+  // REQUIRED but for composites, elementwise codes (hlo/code_text.cpp) and structures, effects excepted
+  // (hlo/emit_regions.cpp). An effect gives what must hold.
   Hlo hlo = {};
   OfComplex of_complex = {};
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
@@ -216,10 +226,10 @@ struct OpDef {
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
   BatchFn batch = {};
-  Samples samples = {};                 // REQUIRED  but for structural rows
-  bool internal = false;                // not callable by name in scripts
-  bool of_trees = false;                // scripts may give a tree as operand 0: it is done to each leaf
-  std::vector<Elsewhere> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
+  Samples samples = {};             // REQUIRED  but for structural rows
+  bool internal = false;            // not callable by name in scripts
+  bool of_trees = false;            // scripts may give a tree as operand 0: it is done to each leaf
+  std::vector<Alias> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
   // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and
   // layouts at once.
   std::function<std::vector<Type>(const OpCall&)> infer = {};
@@ -236,10 +246,22 @@ inline bool shows_all(const OpDef& op) {
 inline bool sums_all(const OpDef& op) {
   return op.comm && op.comm->combines_all() && op.comm->combine == runtime::Reduce::Sum;
 }
-inline bool is_effect(const OpDef& op) {
+inline bool is(const OpDef& op, Structure kind) {
   auto* s = structure_of(op);
-  return s && *s == Structure::Effect;
+  return s && *s == kind;
 }
+inline bool is(const Node& n, Structure kind) { return is(*n.op, kind); }
+inline bool is_effect(const OpDef& op) { return is(op, Structure::Effect); }
+
+// ---- the law of one operation, read from the row (builder.cpp)
 FactorRule factors_of(const OpCall& call);  // evaluates the column; throws RuntimeError("shape")
+// The results' types from the operands': elements' types by the dtype rule, sizes by the factors, layouts on explicit
+// axes by the same factors (or the error that names both types and the ways out), varying axes as the union of the
+// operands'. Throws runtime::RuntimeError(code, facts); the Builder adds the span. `rule`: gets the factors, where the
+// types follow from them.
+std::vector<Type> infer(const OpCall& call, std::shared_ptr<const FactorRule>* rule = nullptr);
+// Element types of the results: the dtype column, or the code's.
+std::vector<runtime::Kind> result_kinds(const OpCall& call, std::size_t results);
+std::string use_of(const OpDef& op, std::span<const Type> in);  // "add(f32[2], f32[3])", for people
 
 }  // namespace shard::ir

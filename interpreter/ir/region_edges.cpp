@@ -1,5 +1,6 @@
 #include "interpreter/ir/region_edges.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace shard::ir {
@@ -16,7 +17,7 @@ std::size_t count(const Attrs& attrs, const char* name) {
 std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 RegionEdges scan_edges(const ScanWiring& w, std::size_t operands, std::size_t results) {
-  RegionEdges out{.edges = {}, .repeats = true};
+  RegionEdges out{.edges = {}, .repeats = true, .turns = w.length};
   for (std::size_t i = 0; i < operands; ++i) {
     RegionEdge e{.operand = i, .params = {{0, i}}, .rows = i >= w.consts + w.carry};
     if (i >= w.consts && !e.rows) {
@@ -119,8 +120,7 @@ void set_edges(const OpDef& op, Attrs& attrs, const RegionEdges& edges) {
 }
 
 ScanWiring scan_wiring(const Attrs& attrs) {
-  return {count(attrs, kConsts), count(attrs, kCarry), attrs.integer(kLength),
-          attrs.has(kReverse) && attrs.flag(kReverse)};
+  return {count(attrs, kConsts), count(attrs, kCarry), attrs.integer(kLength), attrs.says(kReverse)};
 }
 
 Attrs with_wiring(Attrs attrs, const ScanWiring& w) {
@@ -141,5 +141,22 @@ Attrs with_wiring(Attrs attrs, const WhileWiring& w) {
 
 std::string operand_spec(std::size_t operand) { return "in" + std::to_string(operand); }
 std::string result_spec(std::size_t result) { return "out" + std::to_string(result); }
+
+HostCopy host_copy(const Node& n) {
+  if (!n.attrs.has("memory")) return HostCopy::None;
+  return n.attrs.text("memory") == "host" ? HostCopy::Out : HostCopy::Back;
+}
+
+bool lies_on_host(const Node& n, Var v) {
+  if (n.regions.empty()) return host_copy(n) == HostCopy::Out;
+  for (const RegionEdge& e : region_edges(n).edges) {
+    if (!e.output || !e.rows || n.outputs[*e.output] != v) continue;
+    const Graph& body = *n.regions[e.results[0].region];
+    const Var row = body.results[e.results[0].index];
+    for (const Node& m : body.nodes)
+      if (std::find(m.outputs.begin(), m.outputs.end(), row) != m.outputs.end()) return lies_on_host(m, row);
+  }
+  return false;
+}
 
 }  // namespace shard::ir

@@ -32,6 +32,7 @@ struct RegionEdges {
   std::optional<std::size_t> chooser = {};  // the operand that chooses one of the regions; it enters none
   std::optional<RegionPort> verdict = {};   // the result that says whether there is one more turn
   bool repeats = false;                     // a loop: its regions run once a turn
+  std::int64_t turns = 1;                   // as many as are known
 
   struct Operands {
     std::size_t first = 0, count = 0;
@@ -64,5 +65,14 @@ Attrs with_wiring(Attrs attrs, const WhileWiring& wiring);
 // Structure::Manual: the attributes with the layouts that operands are cut by and results are put together by.
 std::string operand_spec(std::size_t operand);
 std::string result_spec(std::size_t result);
+
+// Copies between a device's memory and the host's, as a row's nodes say with the attribute `memory`: what `remat`
+// offloads. Engines whose devices are parts of this machine pass the value on; what a device holds (exec) and what a
+// copy takes (cost_model) is told by it.
+enum class HostCopy : std::uint8_t { None, Out, Back };
+HostCopy host_copy(const Node& n);  // memory: "host" (out) or "device" (back)
+
+// Whether result `v` of `n` lies in the host's memory: a copy there, or the rows of a loop each of which is one.
+bool lies_on_host(const Node& n, Var v);
 
 }  // namespace shard::ir

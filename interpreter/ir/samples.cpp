@@ -3,6 +3,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "interpreter/ir/op_table.h"
+
 namespace shard::ir {
 namespace {
 
@@ -12,127 +14,84 @@ class SampleReader {
       : text_(text), all_(all), out_(out) {}
 
   void run() {
-    if (!ahead()) return;
+    std::string_view word = next();
+    if (word.empty()) return;
     out_.emplace_back();
-    while (ahead()) {
-      if (take(';')) {
+    for (; !word.empty(); word = next()) {
+      const std::size_t equals = word.find_first_of("=['");
+      if (word == ";")
         out_.emplace_back();
-        continue;
-      }
-      const std::string_view name = word();
-      if (take('='))
-        out_.back().attrs.set(name, value());
+      else if (equals != std::string_view::npos && word[equals] == '=')
+        out_.back().attrs.set(word.substr(0, equals), value(word.substr(equals + 1)));
+      else if (word[0] == '-' || (word[0] >= '0' && word[0] <= '9'))
+        range(word);
       else
-        operand(name);
+        operand(word);
     }
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw std::logic_error("samples: cannot read `" + std::string(text_.substr(at_)) + "`");
+  [[noreturn]] static void fail(std::string_view word) {
+    throw std::logic_error("samples: cannot read `" + std::string(word) + "`");
   }
-  bool ahead() {  // anything but blanks
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    return at_ < text_.size();
-  }
-  bool take(char c) {
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  template <class F>
-  std::string_view while_(F&& belongs) {
-    const std::size_t from = at_;
-    while (at_ < text_.size() && belongs(text_[at_])) ++at_;
-    return text_.substr(from, at_ - from);
-  }
-  std::string_view word() {
-    return while_([](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
-  }
-  template <class T>
-  T number(std::string_view s) {
-    T made{};
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), made);
-    if (error != std::errc{} || end != s.data() + s.size()) fail();
-    return made;
-  }
-  static bool of_number(char c) { return (c >= '0' && c <= '9') || c == '-'; }
-  std::int64_t integer() {
-    if (text_.substr(at_).starts_with("whole")) return at_ += 5, kWhole;
-    return number<std::int64_t>(while_(of_number));
-  }
-  // What stands between brackets, with commas: calls f before each.
-  template <class F>
-  void listed(char close, F&& f) {
-    while (!take(close)) {
-      if (!ahead()) fail();
-      f();
-      take(',');
-      ahead();
+  // Up to a blank or a `;` that is in no brackets or quotes; a `;` by itself; empty at the end.
+  std::string_view next() {
+    text_.remove_prefix(std::min(text_.find_first_not_of(' '), text_.size()));
+    std::size_t end = 0;
+    bool quoted = false;
+    for (int depth = 0; end < text_.size(); ++end) {
+      const char c = text_[end];
+      if (!quoted && depth == 0 && (c == ' ' || c == ';')) break;
+      quoted ^= c == '\'';
+      if (!quoted) depth += c == '[' ? 1 : c == ']' ? -1 : 0;
     }
+    const std::string_view word = text_.substr(0, end == 0 && !text_.empty() ? 1 : end);
+    text_.remove_prefix(word.size());
+    return word;
+  }
+  static AttrValue value(std::string_view word) {
+    auto made = literal(word);
+    if (!made) fail(word);
+    return *std::move(made);
   }
 
-  void operand(std::string_view name) {
+  void operand(std::string_view word) {
     SampleOperand o;
-    if (!name.empty()) {
-      const auto dtype = runtime::dtype_named(name);
-      if (!dtype) fail();
+    const std::size_t bracket = std::min(word.find('['), word.size());
+    if (bracket > 0) {
+      const auto dtype = runtime::dtype_named(word.substr(0, bracket));
+      if (!dtype) fail(word);
       o.dtype = *dtype;
       if (o.dtype != runtime::DType::F32) o.low = o.dtype == runtime::DType::I32 ? -4 : 0;
       if (o.dtype != runtime::DType::F32) o.high = o.dtype == runtime::DType::I32 ? 5 : 4;
     }
-    if (take('['))
-      listed(']', [&] { o.shape.push_back(integer()); });
-    else if (name.empty())
-      fail();
-    if (all_.range) std::tie(o.low, o.high) = *all_.range;
-    if (ahead() && of_number(text_[at_])) {
-      const std::size_t dots = text_.find("..", at_);
-      if (dots == std::string_view::npos) fail();
-      o.low = number<double>(text_.substr(at_, dots - at_));
-      at_ = dots + 2;
-      o.high = number<double>(while_([](char c) { return of_number(c) || c == '.'; }));
+    if (bracket < word.size()) {
+      const AttrValue shape = value(word.substr(bracket));
+      if (!std::holds_alternative<Ints>(shape)) fail(word);
+      o.shape = std::get<Ints>(shape);
     }
+    if (all_.range) std::tie(o.low, o.high) = *all_.range;
     out_.back().operands.push_back(std::move(o));
   }
 
-  AttrValue value() {
-    if (take('\'')) return text();
-    if (take('[')) return list();
-    if (of_number(at_ < text_.size() ? text_[at_] : ' ')) {
-      const std::string_view s = while_([](char c) { return of_number(c) || c == '.' || c == 'e'; });
-      if (s.find_first_of(".e") != std::string_view::npos) return number<double>(s);
-      return number<std::int64_t>(s);
-    }
-    const std::string_view name = word();
-    if (name == "true" || name == "false") return name == "true";
-    const auto dtype = runtime::dtype_named(name);
-    if (!dtype) fail();
-    return *dtype;
-  }
-  std::string text() {
-    const std::string made(while_([](char c) { return c != '\''; }));
-    if (!take('\'')) fail();
-    return made;
-  }
-  AttrValue list() {
-    Ints ints;
-    Pairs pairs;
-    listed(']', [&] {
-      if (!take('(')) return ints.push_back(integer());
-      Ints pair;
-      listed(')', [&] { pair.push_back(integer()); });
-      if (pair.size() != 2) fail();
-      pairs.emplace_back(pair[0], pair[1]);
-    });
-    if (!pairs.empty()) return pairs;
-    return ints;
+  // "0..3": of the last operand.
+  void range(std::string_view word) {
+    const std::size_t dots = word.find("..");
+    if (dots == std::string_view::npos || out_.back().operands.empty()) fail(word);
+    const auto bound = [&](std::string_view part) {
+      double made = 0;
+      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), made);
+      if (error != std::errc{} || end != part.data() + part.size()) fail(word);
+      return made;
+    };
+    SampleOperand& o = out_.back().operands.back();
+    o.low = bound(word.substr(0, dots));
+    o.high = bound(word.substr(dots + 2));
   }
 
   std::string_view text_;
   const Samples& all_;
   std::vector<Sample>& out_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace

@@ -22,10 +22,8 @@ struct Why {
   const OpDef* by = nullptr;  // who wanted it; null: it is a result
   grammar::Span where;        // of that
   std::vector<Value> beside;  // what it met there: the other operands
-  std::vector<Value> terms;   // where a sum was pending: the operands that met and left it
+  std::vector<Value> terms;   // where a sum was unreduced: the operands that met and left it
   bool product = false;       // of these terms, formed at once
 };
-
-const Why* why_of(const Attrs& attrs);  // null: it was written
 
 }  // namespace shard::ir

@@ -1,8 +1,7 @@
 // What a word is: a variable with its type and layout, a function with its comment and what its compiled calls send, a
 // builtin, a word of the language, an axis.
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lsp/features.h"
-#include "interpreter/lsp/names.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::lsp {
@@ -40,7 +39,7 @@ std::string calls_of(const Document& d, Span name) {
 
 std::string of_variable(Session& s, const Document& d, const NameUse& use) {
   const Tree& tree = *d.tree;
-  std::string word = tree.text.substr(use.span.begin, use.span.end - use.span.begin);
+  const std::string word = tree.word(use.span);
   if (const grammar::Function* f = function_at(tree, use.declared); f && use.kind != NameUse::Argument)
     return of_function(*f) + calls_of(d, use.declared);
   if (const auto* import = import_at(tree, use.declared); import && use.kind != NameUse::Member) {
@@ -68,7 +67,7 @@ std::string of_axis(const Document& d, const std::string& name) {
   for (const grammar::StmtPtr& s : d.tree->module->body)
     if (const auto* m = std::get_if<grammar::MeshStmt>(&s->node))
       for (const grammar::MeshAxis& a : m->axes)
-        if (a.name.text == name) out += d.tree->text.substr(s->span.begin, s->span.end - s->span.begin) + "\n";
+        if (a.name.text == name) out += d.tree->word(s->span) + "\n";
   return out.empty() ? "" : fenced(out);
 }
 

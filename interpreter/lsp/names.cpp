@@ -1,10 +1,10 @@
-#include "interpreter/lsp/names.h"
-
+// Variables across files.
 #include <algorithm>
 #include <filesystem>
 
-#include "grammar/layout.h"
+#include "grammar/characters.h"
 #include "grammar/stable_sort.h"
+#include "interpreter/lsp/features.h"
 
 namespace shard::lsp {
 namespace {
@@ -20,13 +20,11 @@ std::optional<Span> parameter(const grammar::Function& f, std::string_view name)
   return std::nullopt;
 }
 
-std::string text_of(const Tree& tree, Span span) { return tree.text.substr(span.begin, span.end - span.begin); }
-
 // What a file gives to those who import it: the last variable of that name at its top level.
 std::optional<Location> exported(const std::string& path, const Tree& tree, const std::string& name) {
   std::optional<Location> out;
   for (const NameUse& u : tree.uses)
-    if (u.kind == NameUse::Declared && text_of(tree, u.span) == name) {
+    if (u.kind == NameUse::Declared && tree.word(u.span) == name) {
       const bool inner = std::any_of(tree.functions.begin(), tree.functions.end(), [&](const auto* f) {
         return f->span.begin < u.span.begin && u.span.end <= f->span.end && !(f->name_span == u.span);
       });
@@ -81,12 +79,12 @@ std::optional<Location> declaration(Session& s, const std::string& path, const T
     if (!import || !import->file) return std::nullopt;
     const std::string other = imported_path(*import, path);
     const auto there = s.tree_at(other);
-    return there ? exported(other, *there, text_of(tree, use.span)) : std::nullopt;
+    return there ? exported(other, *there, tree.word(use.span)) : std::nullopt;
   }
   Span at = use.declared;
   if (use.kind == NameUse::Argument) {
     const grammar::Function* f = function_at(tree, use.declared);
-    const auto found = f ? parameter(*f, text_of(tree, use.span)) : std::nullopt;
+    const auto found = f ? parameter(*f, tree.word(use.span)) : std::nullopt;
     if (!found) return std::nullopt;
     at = *found;
   }
@@ -107,7 +105,7 @@ std::vector<Location> places_of(Session& s, const Location& declared) {
     const auto tree = s.tree_at(path);
     if (!tree) continue;
     for (const NameUse& u : tree->uses) {
-      if (text_of(*tree, u.span) != name || (path != declared.path && u.kind != NameUse::Member)) continue;
+      if (tree->word(u.span) != name || (path != declared.path && u.kind != NameUse::Member)) continue;
       const auto at = declaration(s, path, *tree, u);
       if (at && at->path == declared.path && at->begin == declared.begin)
         out.push_back({path, u.span.begin, u.span.end});

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <map>
 
-#include "grammar/layout.h"
+#include "grammar/characters.h"
 #include "grammar/parse.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lsp/features.h"
-#include "interpreter/lsp/names.h"
 #include "runtime/array/dtype.h"
 
 namespace shard::lsp {
@@ -30,15 +29,12 @@ Asked asked(Session& s, const Document& d, const Params& p) {
 }
 
 // A place of a tree in the text as it is now.
-std::optional<Location> as_now(Session& s, Location l) {
-  for (const auto& [uri, d] : s.documents) {
-    if (d.path != l.path || !d.tree) continue;
-    const Shift shift(d.tree->text, d.text.str());
-    const auto begin = shift(l.begin, true), end = shift(l.end, l.begin == l.end);
-    if (!begin || !end) return std::nullopt;
-    l.begin = *begin, l.end = *end;
-  }
-  return l;
+std::optional<Location> as_now(const Session& s, const Location& l) {
+  const Document* d = s.open_at(l.path);
+  if (!d || !d->tree) return l;
+  const Shift shift(d->tree->text, d->text.str());
+  const auto begin = shift(l.begin, true), end = shift(l.end, l.begin == l.end);
+  return begin && end ? std::optional(Location{l.path, *begin, *end}) : std::nullopt;
 }
 
 std::string locations(Session& s, const std::vector<Location>& all) {
@@ -158,7 +154,7 @@ std::string highlights(Session& s, const Params& p) {
   std::vector<std::string> out;
   if (!a.declared) return list(out);
   const Shift shift(d.tree->text, d.text.str());
-  const std::string name = d.tree->text.substr(a.use->span.begin, a.use->span.end - a.use->span.begin);
+  const std::string name = d.tree->word(a.use->span);
   for (const NameUse& u : d.tree->uses) {
     if (d.tree->text.compare(u.span.begin, u.span.end - u.span.begin, name) != 0) continue;
     const auto declared = declaration(s, d.path, *d.tree, u);
@@ -186,7 +182,7 @@ std::string prepare_rename(Session& s, const Params& p) {
 std::string rename(Session& s, const Params& p) {
   const Document& d = s.document(p);
   const std::string name = need_text(p, {"newName"});
-  if (grammar::is_keyword(name) || s.interpreter().impl().builtins.reserved().contains(name))
+  if (grammar::is_keyword(name) || s.interpreter().builtins().reserved().contains(name))
     throw Refused{kInvalidParams, "`" + name + "` is a keyword and cannot be redefined"};
   if (!is_name(name)) throw Refused{kInvalidParams, "`" + name + "` is no name for a variable"};
   const Asked a = asked(s, d, p);
@@ -201,11 +197,10 @@ std::string rename(Session& s, const Params& p) {
     const std::vector<Change> wanted = tree ? changes_for(*tree, places, name) : std::vector<Change>();
     if (!tree || !same_meaning(s, path, *tree, wanted))
       throw Refused{kRequestFailed, "`" + name + "` has another meaning somewhere in " + path};
-    std::string uri = uri_of(path);
+    const Document* const open = s.open_at(path);
+    const std::string uri = open ? open->uri : uri_of(path);
+    const Text text = open ? open->text : Text(tree->text);
     std::vector<std::string> edits;
-    Text text(tree->text);
-    for (const auto& [open, other] : s.documents)
-      if (other.path == path) uri = open, text = other.text;
     for (const Change& c : wanted) {
       const auto now = as_now(s, {path, c.begin, c.end});
       if (!now) throw Refused{kRequestFailed, "the text does not parse where the name stands"};

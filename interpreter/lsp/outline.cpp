@@ -1,8 +1,9 @@
 // The text as a table of contents, and the parts that can be folded.
 #include <algorithm>
 
-#include "grammar/layout.h"
-#include "interpreter/lang/values/format.h"
+#include "grammar/scan.h"
+#include "grammar/walk.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lsp/features.h"
 
 namespace shard::lsp {
@@ -50,15 +51,10 @@ class Outline {
     return list(out);
   }
 
-  void pattern(const grammar::Pattern& p, Span whole, std::vector<std::string>& out) {
-    if (auto* n = std::get_if<grammar::NamePattern>(&p.node))
-      add(out, n->name, Symbol::Variable, whole, p.span, types_of(d_, p.span));
-    if (auto* t = std::get_if<grammar::TuplePattern>(&p.node))
-      for (const auto& e : t->elements) pattern(*e, whole, out);
-    if (auto* l = std::get_if<grammar::ListPattern>(&p.node))
-      for (const auto& e : l->elements) pattern(*e, whole, out);
-    if (auto* r = std::get_if<grammar::RecordPattern>(&p.node))
-      for (const auto& f : r->fields) pattern(*f.target, whole, out);
+  void pattern(const grammar::Pattern& all, Span whole, std::vector<std::string>& out) {
+    grammar::each_name(all, [&](const grammar::Pattern& p, const grammar::NamePattern& n) {
+      add(out, n.name, Symbol::Variable, whole, p.span, types_of(d_, p.span));
+    });
   }
 
   void add(std::vector<std::string>& out, const std::string& name, int kind, Span whole, Span word,
@@ -95,35 +91,20 @@ std::string folding_ranges(Session& s, const Params& p) {
                             {"endLine", number(static_cast<std::int64_t>(last))},
                             {"kind", kind.empty() ? "" : json_string(kind)}}));
   };
-  const std::string& text = d.text.str();
-  std::vector<std::size_t> open;
-  bool quoted = false, comment = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') comment = false;
-    if (comment || (quoted && c != '"' && c != '\\')) continue;
-    if (quoted && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == '#') {
-      comment = true;
-    } else if (c == '(' || c == '[' || c == '{') {
-      open.push_back(d.text.line_of(i));
-    } else if ((c == ')' || c == ']' || c == '}') && !open.empty()) {
-      const std::size_t last = d.text.line_of(i);
-      if (last > 0) add(open.back(), last - 1, "");
-      open.pop_back();
-    }
+  using grammar::TokenKind;
+  std::vector<std::size_t> comments;  // lines that hold nothing else
+  grammar::Scanner scan(d.text.str(), grammar::Strings::Whole);
+  TokenKind before = TokenKind::Newline;
+  for (grammar::Token t = scan.next(); t; t = scan.next()) {
+    const std::size_t line = d.text.line_of(t.begin);
+    if (t.kind == TokenKind::Comment && before == TokenKind::Newline) comments.push_back(line);
+    if (t.kind == TokenKind::Close && t.opened != grammar::npos && line > 0)
+      add(d.text.line_of(t.opened), line - 1, "");
+    before = t.kind;
   }
-  const auto begins_with_comment = [&](std::size_t line) {
-    const std::size_t at = text.find_first_not_of(" \t", d.text.begin_of(line));
-    return at < text.size() && at < d.text.end_of(line) && text[at] == '#';
-  };
-  for (std::size_t line = 0; line < d.text.lines(); ++line) {
-    const std::size_t first = line;
-    while (line < d.text.lines() && begins_with_comment(line)) ++line;
-    if (line > first + 1) add(first, line - 1, "comment");
+  for (std::size_t first = 0, end = 0; first < comments.size(); first = end) {
+    while (end < comments.size() && comments[end] == comments[first] + end - first) ++end;
+    add(comments[first], comments[end - 1], "comment");
   }
   return list(out);
 }

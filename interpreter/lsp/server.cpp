@@ -1,8 +1,95 @@
 #include "interpreter/lsp/server.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+
 #include "runtime/array/shape.h"
 
 namespace shard::lsp {
+
+// ---- messages as bytes
+namespace {
+
+constexpr std::size_t kLongestLine = 4096, kLongestBody = 64u << 20;
+
+// The number of a line "Content-Length: 12", in any case; nothing for other lines and numbers that are none.
+std::optional<std::size_t> length_in(std::string_view line) {
+  constexpr std::string_view kName = "content-length:";
+  const auto alike = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  if (line.size() < kName.size() ||
+      !std::equal(kName.begin(), kName.end(), line.begin(), [&](char b, char a) { return alike(a, b); }))
+    return std::nullopt;
+  line.remove_prefix(kName.size());
+  while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+  while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+  std::size_t n = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), n);
+  return error == std::errc() && end == line.data() + line.size() ? std::optional(n) : std::nullopt;
+}
+
+}  // namespace
+
+bool Wire::fill() {
+  buffer_.erase(0, at_);
+  at_ = 0;
+  char bytes[1 << 16];
+  ssize_t n = 0;
+  do n = ::read(in_, bytes, sizeof bytes);
+  while (n < 0 && errno == EINTR);
+  if (n <= 0) return false;
+  buffer_.append(bytes, static_cast<std::size_t>(n));
+  return true;
+}
+
+std::optional<std::string> Wire::line() {
+  for (;;) {
+    if (const std::size_t end = buffer_.find('\n', at_); end != std::string::npos) {
+      std::string out = buffer_.substr(at_, end - at_);
+      at_ = end + 1;
+      if (out.ends_with('\r')) out.pop_back();
+      return out;
+    }
+    if (buffer_.size() - at_ > kLongestLine) at_ = buffer_.size();  // no header is as long
+    if (!fill()) return std::nullopt;
+  }
+}
+
+std::optional<std::string> Wire::read() {
+  std::optional<std::size_t> length;
+  for (;;) {
+    const std::optional<std::string> header = line();
+    if (!header) return std::nullopt;
+    if (const auto n = length_in(*header)) length = n;
+    if (header->empty() && length) break;
+  }
+  std::string body;
+  const bool kept = *length <= kLongestBody;
+  for (std::size_t wanted = *length; wanted > 0;) {
+    if (at_ == buffer_.size() && !fill()) return std::nullopt;
+    const std::size_t n = std::min(wanted, buffer_.size() - at_);
+    if (kept) body.append(buffer_, at_, n);
+    at_ += n;
+    wanted -= n;
+  }
+  return body;
+}
+
+void Wire::write(std::string_view body) {
+  const std::string all = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+  const std::lock_guard lock(writing_);
+  for (std::size_t done = 0; done < all.size();) {
+    const ssize_t n = ::write(out_, all.data() + done, all.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+// ---- the loop
 namespace {
 
 // An identifier as it is sent back; nothing where it is neither a number nor a string.
@@ -134,6 +221,102 @@ void Server::take(const std::shared_ptr<const Checked>& checked) {
   if (!d.tree || !checked->checker.lets.empty() || !d.types || !d.broken) d.types = checked;  // a broken text has none
   if (refreshes_hints_) ask("workspace/inlayHint/refresh");
   if (refreshes_lenses_) ask("workspace/codeLens/refresh");
+}
+
+// ---- a session's beginning and end, and texts as they are opened, changed and closed
+namespace {
+
+// The units that the editor can count in and we like best: no conversion, else what every editor can.
+Units agreed(const Params& p) {
+  if (const auto offered = find(p, {"capabilities", "general", "positionEncodings"}))
+    for (const auto& [wanted, units] : {std::pair("utf-8", Units::Utf8), std::pair("utf-32", Units::Utf32)})
+      for (const Json& one : offered->list())
+        if (one.text() == wanted) return units;
+  return Units::Utf16;
+}
+
+bool imports(const Document& d, const std::string& path) {
+  if (!d.tree) return false;
+  for (const grammar::StmtPtr& s : d.tree->module->body)
+    if (const auto* i = std::get_if<grammar::ImportStmt>(&s->node); i && i->file && imported_path(*i, d.path) == path)
+      return true;
+  return false;
+}
+
+}  // namespace
+
+std::string Server::initialize(const Params& p) {
+  if (initialized_) throw Refused{kInvalidRequest, "the session has begun already"};
+  initialized_ = true;
+  session_.units = agreed(p);
+  refreshes_hints_ = truth(p, {"capabilities", "workspace", "inlayHint", "refreshSupport"});
+  refreshes_lenses_ = truth(p, {"capabilities", "workspace", "codeLens", "refreshSupport"});
+  const auto folder = [&](const std::optional<Json>& uri) {
+    if (uri && uri->text()) session_.folders.push_back(path_of(std::string(*uri->text())));
+  };
+  if (const auto folders = find(p, {"workspaceFolders"}))
+    for (const Json& f : folders->list()) folder(f.find("uri"));
+  if (session_.folders.empty()) folder(find(p, {"rootUri"}));
+  return object({{"capabilities", capabilities(session_.units)},
+                 {"serverInfo", object({{"name", json_string("shard")}, {"version", json_string(SHARD_VERSION)}})}});
+}
+
+std::string Server::initialized(const Params&) { return null(); }
+std::string Server::ignored(const Params&) { return null(); }
+
+std::string Server::shutdown(const Params&) {
+  shut_down_ = true;
+  return null();
+}
+
+void Server::text_changed(Document& d) {
+  const auto tree = session_.tree_of(d.path, d.text.str());
+  d.broken = !tree;
+  if (tree) d.tree = tree;
+  worker_->check(d);
+  for (auto& [uri, other] : session_.documents)
+    if (uri != d.uri && imports(other, d.path)) worker_->check(other);
+}
+
+std::string Server::opened(const Params& p) {
+  Document d;
+  d.uri = need_text(p, {"textDocument", "uri"});
+  d.path = path_of(d.uri);
+  if (const auto version = find(p, {"textDocument", "version"})) version->integer(d.version);
+  d.text = Text(need_text(p, {"textDocument", "text"}));
+  text_changed(session_.documents[d.uri] = std::move(d));
+  return null();
+}
+
+std::string Server::changed(const Params& p) {
+  Document& d = session_.document(p);
+  Text text = d.text;
+  for (const Json& change : need(p, {"contentChanges"}).list()) {
+    const Params one = change;
+    const std::string by = need_text(one, {"text"});
+    if (!find(one, {"range"})) {
+      text = Text(by);
+      continue;
+    }
+    const auto at = [&](std::string_view end) {
+      return text.offset({need_number(one, {"range", end, "line"}), need_number(one, {"range", end, "character"})},
+                         session_.units);
+    };
+    text.replace(at("start"), at("end"), by);
+  }
+  if (const auto version = find(p, {"textDocument", "version"})) version->integer(d.version);
+  d.text = std::move(text);
+  text_changed(d);
+  return null();
+}
+
+std::string Server::closed(const Params& p) {
+  Document& d = session_.document(p);
+  worker_->forget(d);
+  notify("textDocument/publishDiagnostics", object({{"uri", json_string(d.uri)}, {"diagnostics", "[]"}}));
+  const std::string uri = d.uri;
+  session_.documents.erase(uri);
+  return null();
 }
 
 }  // namespace shard::lsp

@@ -13,35 +13,11 @@ namespace {
 using cli::Ink;
 using lang::NameUse;
 
-enum class Colour : std::uint8_t {
-  None,
-  Keyword,
-  Type,
-  Number,
-  String,
-  Comment,
-  Axis,
-  Function,
-  Variable,
-  Parameter,
-  Module
-};
+// The inks, then what names are.
+enum class Colour : std::uint8_t { None, Axis = std::uint8_t(Ink::Axis), Function, Variable, Parameter, Module };
 constexpr std::array<std::string_view, 10> kKinds = {"keyword",    "type",     "number",   "string",    "comment",
                                                      "enumMember", "function", "variable", "parameter", "namespace"};
 constexpr int kDeclaration = 1, kLibrary = 2;  // bits of modifiers
-
-Colour colour_of(Ink ink) {
-  switch (ink) {
-    case Ink::Keyword: return Colour::Keyword;
-    case Ink::Type: return Colour::Type;
-    case Ink::Number: return Colour::Number;
-    case Ink::String: return Colour::String;
-    case Ink::Comment: return Colour::Comment;
-    case Ink::Axis: return Colour::Axis;
-    case Ink::Plain: break;
-  }
-  return Colour::None;
-}
 
 struct Token {
   std::size_t begin, end;
@@ -85,15 +61,14 @@ std::string semantic_tokens(Session& s, const Params& p) {
   std::vector<Colour> kinds(text.size());
   std::vector<std::uint8_t> modifiers(text.size(), 0);
   const std::vector<Ink> inks = cli::inks_of(text);
-  std::transform(inks.begin(), inks.end(), kinds.begin(), colour_of);
+  std::transform(inks.begin(), inks.end(), kinds.begin(), [](Ink ink) { return static_cast<Colour>(ink); });
   if (d.tree) {
     const Shift shift(d.tree->text, text);
     const Names names(*d.tree);
     for (const NameUse& u : d.tree->uses) {
       const auto at = carried(shift, u.span);
       if (!at || at->first == at->second || at->second > text.size()) continue;
-      if (inks[at->first] != Ink::Plain && inks[at->first] != Ink::String) continue;  // a string's {name} is a name
-      if (names.imports(u.span) && inks[at->first] == Ink::String) continue;          // a file's
+      if (inks[at->first] != Ink::Plain) continue;  // an import's file is a string
       const Token t = names.token(u, at->first, at->second);
       for (std::size_t i = t.begin; i < t.end; ++i)
         kinds[i] = t.kind, modifiers[i] = static_cast<std::uint8_t>(t.modifiers);

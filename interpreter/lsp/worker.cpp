@@ -1,8 +1,8 @@
-#include "interpreter/lsp/worker.h"
-
+// Checks beside the session.
 #include <algorithm>
 
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
+#include "interpreter/lsp/server.h"
 
 namespace shard::lsp {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "interpreter/exec/abstract.h"
+#include "grammar/kept.h"
 #include "interpreter/ir/core_ops.h"
 
 namespace shard::trace {
@@ -42,26 +42,13 @@ std::optional<double> number_of(const runtime::DeviceArray& a) {
   return std::nullopt;
 }
 
-// Whether the number beside a sum that is pending in f16 or bf16 counts: it decides whether the sum passes
+// Whether the number beside a sum that is unreduced in f16 or bf16 counts: it decides whether the sum passes
 // (ir/linear.h).
 bool numbers_count(std::span<const ArrayRef> args) {
   return std::any_of(args.begin(), args.end(), [](const ArrayRef& a) {
     return !a->layout.unreduced.empty() && runtime::is_narrow(a->type.dtype);
   });
 }
-
-class FrameScope {
- public:
-  FrameScope(FrameRef& current, FrameRef next) : current_(current), old_(std::move(current)) {
-    current_ = std::move(next);
-  }
-  ~FrameScope() { current_ = std::move(old_); }
-  FrameScope(const FrameScope&) = delete;
-
- private:
-  FrameRef& current_;
-  FrameRef old_;
-};
 
 // As code under `mesh` sees it.
 runtime::Type typed_by(const runtime::DeviceArray& a, const runtime::MeshRef& mesh) {
@@ -76,7 +63,7 @@ runtime::Type typed_by(const runtime::DeviceArray& a, const runtime::MeshRef& me
   }
   t.sharding.unreduced = a.layout.unreduced & typed;
   t.sharding.reduced = a.layout.reduced & typed;
-  t.sharding.pending = a.layout.pending;
+  t.sharding.unreduced_kind = a.layout.unreduced_kind;
   return t;
 }
 
@@ -97,6 +84,45 @@ runtime::Type over_border(runtime::Type type, const runtime::MeshRef& here) {
 }
 
 }  // namespace
+
+const runtime::Type& Tensor::type() const {
+  if (!valid()) throw runtime::RuntimeError("unknown", "this value is known only in a run");
+  if (!frame_) return array_->type;
+  return frame_->done ? frame_->done->type(var_) : frame_->builder.type(var_);
+}
+
+// ---- the cache of single operations: hashing and comparing without making anything
+
+std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args) {
+  std::size_t h = ir::mix(reinterpret_cast<std::size_t>(&op), attrs.empty() ? 0 : ir::hash(attrs));
+  for (const auto& a : args) {
+    h = ir::mix(h, static_cast<std::size_t>(a->type.dtype) * 2 + a->type.weak);
+    for (auto n : a->type.shape) h = ir::mix(h, static_cast<std::size_t>(n));
+    h = ir::mix(h, a->distinct.bits());
+  }
+  return h;
+}
+
+const exec::Executable* EagerCache::find(std::size_t key, const exec::Target& target, const ir::OpDef& op,
+                                         const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args,
+                                         const runtime::MeshRef& current) const {
+  auto [begin, end] = entries_.equal_range(key);
+  for (auto it = begin; it != end; ++it) {
+    const Entry& e = it->second;
+    if (e.target != &target || e.op != &op || e.args.size() != args.size() || !same_mesh(e.current, current) ||
+        !(e.attrs == attrs))
+      continue;
+    bool fits = true;
+    for (std::size_t i = 0; i < args.size() && fits; ++i) fits = exec::matches(e.args[i], *args[i]);
+    if (fits) return e.plan.get();
+  }
+  return nullptr;
+}
+
+const exec::Executable* EagerCache::add(std::size_t key, Entry entry) {
+  if (entries_.size() >= kLimit) entries_.clear();
+  return entries_.emplace(key, std::move(entry))->second.plan.get();
+}
 
 Context::Context(const ir::OpTable& table, runtime::Pool& pool, int devices)
     : table_(table), pool_(pool), devices_(devices), plans_(table), scalars_(kScalars), target_(&target("lockstep")) {}
@@ -174,7 +200,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     std::size_t key = EagerCache::key(op, attrs, args);
     operations_ += types_only();
     const bool by_value = numbers_count(args);
-    // A script that is foretold has its own small numbers: what hangs on no data is computed.
+    // A script that is predicted has its own small numbers: what hangs on no data is computed.
     const exec::Target* home = target_->takes_single() || !regions.empty() ? target_ : &target("lockstep");
     const exec::Target* on = home;
     if (types_only() && target_->passes().partition && &op != table_.core().shard && regions.empty() &&
@@ -398,7 +424,7 @@ Traced Context::trace(std::span<const runtime::Type> params,
       host = std::make_shared<const Known>(Known{*known[i], {static_cast<int>(i)}, frame});
     given.emplace_back(frame, frame->builder.param(params[i]), std::move(host));
   }
-  FrameScope scope(frame_, frame);
+  const grammar::Kept scope(frame_, frame);
   ir::Vars results;
   for (const Tensor& t : body(given)) results.push_back(lift(t, frame));
   Traced out;

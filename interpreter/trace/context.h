@@ -8,13 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/cache.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "interpreter/ir/builder.h"
-#include "interpreter/trace/eager.h"
 #include "interpreter/trace/tensor.h"
 #include "runtime/array/buffer.h"
 #include "runtime/mesh/device_blocks.h"
@@ -61,6 +61,28 @@ struct Traced {
   std::vector<int> guards;
 };
 
+// Operations on concrete arrays, outside of any trace: each is a graph of one node, compiled through the common
+// pipeline and found again by target, operation, attributes and how the operands are laid out.
+class EagerCache {
+ public:
+  struct Entry {
+    const exec::Target* target;
+    const ir::OpDef* op;
+    ir::Attrs attrs;
+    std::vector<exec::ArrayInfo> args;
+    runtime::MeshRef current;  // the mesh that said which axes are explicit
+    std::shared_ptr<const exec::Executable> plan;
+  };
+  static std::size_t key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args);
+  const exec::Executable* find(std::size_t key, const exec::Target& target, const ir::OpDef& op, const ir::Attrs& attrs,
+                               std::span<const runtime::ArrayRef> args, const runtime::MeshRef& current) const;
+  const exec::Executable* add(std::size_t key, Entry entry);
+
+ private:
+  static constexpr std::size_t kLimit = 4096;  // emptied when it holds this many
+  std::unordered_multimap<std::size_t, Entry> entries_;
+};
+
 class Context {
  public:
   Context(const ir::OpTable& table, runtime::Pool& pool, int devices);
@@ -87,7 +109,7 @@ class Context {
 
   // ---- the target: what runs programs, `lockstep` unless it is set
   const exec::Target& target() const { return *target_; }
-  const exec::Target& target(std::string_view name);  // one of the list (exec/targets.h), whichever is set
+  const exec::Target& target(std::string_view name);  // one of the list (exec/target.h), whichever is set
   void set_target(const exec::Target& target) { target_ = &target; }  // lives as long as the context
   // The target holds no elements: arrays have no buffer, and what reads an element ends in an error of code "unknown".
   // `shard check` works so.

@@ -1,10 +1,7 @@
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/nodes.h"
-
-#include <sstream>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/transform/cotangent.h"
+#include "interpreter/transform/differentiate.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
@@ -36,22 +33,6 @@ bool aligned(const ir::FactorRule& rule) {
   return true;
 }
 
-// For each operand of a factor text how many dimensions it has beside its run `*b`; -1 where it has no run.
-std::vector<int> fixed_beside_run(std::string_view text) {
-  std::vector<int> out;
-  std::istringstream operands{std::string(text.substr(0, text.find("->")))};
-  std::string operand;
-  while (std::getline(operands, operand, ',')) {
-    std::istringstream words{operand};
-    std::string w;
-    int fixed = 0;
-    bool run = false;
-    while (words >> w) w[0] == '*' ? void(run = true) : void(++fixed);
-    out.push_back(run ? fixed : -1);
-  }
-  return out;
-}
-
 class Batcher {
  public:
   Batcher(const ir::OpTable& table, const Graph& f, std::int64_t size, const Front& front)
@@ -78,22 +59,15 @@ class Batcher {
  private:
   void node(const Node& n) {
     ir::SpanScope scope(b_, n.span);
-    std::vector<Mapped> in;
-    std::vector<Type> types;
+    std::vector<Mapped> in, out;
     bool any = false;
-    for (Var v : n.inputs) {
-      in.push_back(now_[at(v)]);
-      types.push_back(f_.type(v));
-      any |= in.back().mapped;
-    }
-    std::vector<Mapped> out;
+    for (Var v : n.inputs) in.push_back(now_[at(v)]), any |= in.back().mapped;
+    const std::vector<Type> types = types_of(f_, n.inputs);
     const OpCall call{*n.op, types, n.attrs, n.regions};
     if (!any) {
       Vars inputs;
-      std::vector<Type> results;
       for (const Mapped& m : in) inputs.push_back(m.var);
-      for (Var v : n.outputs) results.push_back(f_.type(v));
-      for (Var v : b_.append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(results)))
+      for (Var v : b_.append(*n.op, std::move(inputs), n.attrs, n.regions, types_of(f_, n.outputs), n.rule))
         out.push_back({v, false});
     } else {
       out = n.op->batch ? n.op->batch(b_, call, in, size_) : by_columns(call, in);
@@ -102,34 +76,31 @@ class Batcher {
   }
 
   [[noreturn]] void refuse(const OpCall& call) {
-    std::string uses = std::string(call.op.name) + "(";
-    for (std::size_t i = 0; i < call.in.size(); ++i) uses += (i ? ", " : "") + runtime::to_string(call.in[i]);
     throw grammar::Error("vmap", b_.span(), "vmap of " + std::string(call.op.name) + " is not defined",
-                         {"in " + uses + ")"});
+                         {"in " + ir::use_of(call.op, call.in)});
   }
 
   std::vector<Mapped> by_columns(const OpCall& call, std::span<const Mapped> in) {
     ir::Attrs attrs = call.attrs;
-    if (auto* shape = attrs.find("shape"); shape && std::holds_alternative<ir::Ints>(*shape)) {
-      ir::Ints longer = std::get<ir::Ints>(*shape);
+    if (auto* shape = attrs.get<ir::Ints>("shape")) {
+      ir::Ints longer = *shape;
       longer.insert(longer.begin(), size_);
       attrs.set("shape", std::move(longer));
     }
     if (attrs.has("out")) attrs.set("out", in_front(attrs.layout("out"), attrs.layout("out").sharding.dims.size()));
-    const ir::Structure* structure = ir::structure_of(call.op);
-    if (structure && *structure == ir::Structure::Shard)
+    if (is(call.op, ir::Structure::Shard))
       attrs.set("layout", in_front(attrs.layout("layout"), call.in[0].shape.size()));
-    else if (structure && *structure != ir::Structure::Collective)
+    else if (ir::structure_of(call.op) && !is(call.op, ir::Structure::Collective))
       refuse(call);
     Vars operands;
     auto* text = std::get_if<std::string_view>(&call.op.factors);
     if (std::holds_alternative<std::monostate>(call.op.factors)) {
       operands = everywhere(in);
     } else if (ir::FactorRule rule = ir::factors_of(call); aligned(rule)) {
-      std::size_t rank = rule.results[0].size();
+      const std::size_t rank = rule.results[0].size();
       for (const Mapped& m : in) operands.push_back(m.mapped ? padded(m.var, rank) : m.var);
     } else if (text) {
-      operands = by_runs(call, in, fixed_beside_run(*text));
+      operands = by_runs(call, in, ir::fixed_beside_run(*text));
     } else {
       operands = everywhere(in);
     }

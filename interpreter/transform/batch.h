@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::transform {
 

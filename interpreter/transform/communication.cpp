@@ -1,16 +1,14 @@
 // Accounting of local graphs: a reader of the `comm` and `flops` columns.
-#include "interpreter/transform/communication.h"
-
 #include <algorithm>
 
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
+#include "interpreter/transform/passes.h"
 
 namespace shard::transform {
 namespace {
 
 using ir::Node;
-using ir::Structure;
 
 // What one device gives. Several operands of one collective go one after another.
 std::int64_t given(const ir::Graph& g, const Node& n) {
@@ -21,16 +19,11 @@ std::int64_t given(const ir::Graph& g, const Node& n) {
 
 double points_of(const ir::Graph& g, const Node& n) {
   if (ir::structure_of(*n.op)) return 0;
-  std::vector<ir::Type> in;
-  for (ir::Var v : n.inputs) in.push_back(g.type(v));
-  try {
-    double points = 1;
-    for (const ir::Factor& f : ir::factors_of({*n.op, in, n.attrs, n.regions}).factors)
-      points *= static_cast<double>(f.size);
-    return points * n.op->flops;
-  } catch (const std::exception&) {  // a rule that only holds for whole values
-    return 0;
-  }
+  const auto rule = local_rule(*n.op, types_of(g, n.inputs), n.attrs, n.rule);
+  if (!rule) return 0;
+  double points = 1;
+  for (const ir::Factor& f : rule->factors) points *= static_cast<double>(f.size);
+  return points * n.op->flops;
 }
 
 std::int64_t total(const Account& a) {
@@ -54,33 +47,28 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
   Account out;
   double devices = mesh ? static_cast<double>(mesh->size()) : 1;
   for (const Node& n : g.nodes) {
-    const Structure* s = ir::structure_of(*n.op);
     if (n.op->comm && n.op->comm->communicates() && mesh) {
       CommRecord r;
       r.kind = n.op->name;
       r.written = !n.attrs.has("written") || n.attrs.flag("written");
-      std::int64_t taking_part = 1;
-      for (auto a : axes_of(n, *mesh)) {
-        r.axes.push_back(mesh->axes[a].name);
-        taking_part *= mesh->size_of(a);
-      }
+      const std::vector<runtime::AxisId> axes = axes_of(n, *mesh);
+      for (runtime::AxisId a : axes) r.axes.push_back(mesh->axes[a].name);
+      const std::int64_t taking_part = mesh->size_of(axes);
       std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
       r.op = n.op;
       r.given = given(g, n);
       r.bytes = ir::comm_cost(*n.op->comm, r.given, together).bytes;
-      if (const ir::AttrValue* note = n.attrs.find("why")) r.why = std::get<ir::Note>(*note).why;
+      if (const auto* note = n.attrs.get<ir::Note>("why")) r.why = note->why;
       r.span = n.span;
       if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));
-    } else if (s && *s == Structure::Scan) {
-      add(out, account(*n.regions[0], mesh), ir::scan_wiring(n.attrs).length);
-    } else if (s && *s == Structure::Branch) {
+    } else if (const ir::RegionEdges wiring = ir::region_edges(n); wiring.chooser) {
       Account a = account(*n.regions[0], mesh), b = account(*n.regions[1], mesh);
       double flops = std::max(a.flops, b.flops);
       Account& costlier = total(b) > total(a) ? b : a;
       costlier.flops = flops;
       add(out, std::move(costlier), 1);
     } else {
-      for (const auto& region : n.regions) add(out, account(*region, mesh), 1);
+      for (const auto& region : n.regions) add(out, account(*region, mesh), wiring.turns);
     }
     out.flops += points_of(g, n) * devices;
   }

@@ -1,6 +1,5 @@
 // The analysis of distinct axes: unions along data flow, the few rules of collectives, fixed points of loops.
 #include "interpreter/transform/distinct.h"
-#include "interpreter/transform/nodes.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,16 +15,8 @@ using runtime::Mesh;
 
 namespace {
 
-AxisSet set_of(const std::vector<AxisId>& axes) {
-  AxisSet s;
-  for (AxisId a : axes) s.add(a);
-  return s;
-}
-
 AxisSet after(const Node& n, AxisSet in, const Mesh& mesh) {
-  std::int64_t devices = 1;
-  for (AxisId a : axes_of(n, mesh)) devices *= mesh.size_of(a);
-  return ir::differing(*n.op->comm, n.attrs, in, set_of(axes_of(n, mesh, true)), devices);
+  return ir::differing(*n.op->comm, n.attrs, in, AxisSet::of(axes_of(n, mesh, true)), mesh.size_of(axes_of(n, mesh)));
 }
 
 bool grow(AxisSet& s, AxisSet by) {
@@ -111,18 +102,16 @@ class Analysis {
 
 std::vector<AxisId> axes_of(const Node& node, const Mesh& mesh, bool real) {
   std::vector<AxisId> out;
-  if (const ir::AttrValue* v = node.attrs.find("axes"))
-    if (auto* ids = std::get_if<ir::Ints>(v))
-      for (std::int64_t a : *ids)
-        if (!real || mesh.size_of(static_cast<AxisId>(a)) > 1) out.push_back(static_cast<AxisId>(a));
+  if (auto* ids = node.attrs.get<ir::Ints>("axes"))
+    for (std::int64_t a : *ids)
+      if (!real || mesh.size_of(static_cast<AxisId>(a)) > 1) out.push_back(static_cast<AxisId>(a));
   return out;
 }
 
 Distinct distinct_axes(const ir::Graph& g, std::span<const AxisSet> params, const Mesh* mesh) {
   Distinct d = Analysis::blank(g);
   for (std::size_t i = 0; i < g.params.size(); ++i)
-    for (AxisId a : params[i].list())
-      if (mesh && mesh->size_of(a) > 1) d.of[at(g.params[i])].add(a);
+    if (mesh) d.of[at(g.params[i])] |= mesh->real(params[i]);
   Analysis(mesh).visit(g, d);
   Analysis::freeze(d, {});
   return d;

@@ -1,11 +1,11 @@
-#include "interpreter/transform/early_shrinks.h"
-
+// Nodes that make values smaller, moved up.
 #include <algorithm>
 #include <numeric>
 #include <set>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/transform/nodes.h"
+#include "interpreter/transform/factor_layout.h"
+#include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
@@ -19,14 +19,11 @@ class Order {
  public:
   explicit Order(const Graph& g)
       : g_(g),
-        uses_(g.types.size(), 0),
+        uses_(ir::count_uses(g)),
         made_at_(g.types.size(), kOutside),
         param_(g.types.size(), 0),
         soon_(g.nodes.size(), 0) {
     for (Var p : g.params) param_[at(p)] = 1;
-    for (Var r : g.results) ++uses_[at(r)];
-    for (const Node& n : g.nodes)
-      for (Var v : n.inputs) ++uses_[at(v)];
     std::vector<char> for_one_that_shrinks(g.types.size(), 0);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
       const Node& n = g.nodes[i];
@@ -67,10 +64,11 @@ class Order {
   // How much more is held behind the node than before it. What nobody else uses dies with it.
   std::int64_t growth(const Node& n) const {
     std::int64_t more = 0;
-    for (Var v : n.outputs) more += bytes(g_.type(v));
+    for (Var v : n.outputs) more += bytes_of(g_.type(v));
     if (has_effects(n) || !n.regions.empty()) return std::max<std::int64_t>(more, 1);
     for (Var v : std::set<Var>(n.inputs.begin(), n.inputs.end()))
-      if (std::count(n.inputs.begin(), n.inputs.end(), v) == uses_[at(v)] && !param_[at(v)]) more -= bytes(g_.type(v));
+      if (std::count(n.inputs.begin(), n.inputs.end(), v) == uses_[at(v)] && !param_[at(v)])
+        more -= bytes_of(g_.type(v));
     return more;
   }
   std::ptrdiff_t has_all_behind(const Node& n) const {
@@ -80,9 +78,10 @@ class Order {
   }
 
   const Graph& g_;
-  std::vector<std::ptrdiff_t> uses_, made_at_;  // by value: how often it is used; behind which node it can be had
-  std::vector<char> param_, soon_;              // by value; by node: it shrinks, or only one that shrinks waits for it
-  std::vector<std::ptrdiff_t> place_;           // by node: the number of the one behind which it stands, or its own
+  std::vector<int> uses_;                // by value: how often it is used
+  std::vector<std::ptrdiff_t> made_at_;  // ...: behind which node it can be had
+  std::vector<char> param_, soon_;       // by value; by node: it shrinks, or only one that shrinks waits for it
+  std::vector<std::ptrdiff_t> place_;    // by node: the number of the one behind which it stands, or its own
 };
 
 }  // namespace

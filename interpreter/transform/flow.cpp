@@ -1,7 +1,6 @@
 #include "interpreter/transform/flow.h"
-#include "interpreter/transform/nodes.h"
 
-#include <string>
+#include <algorithm>
 
 #include "interpreter/ir/region_edges.h"
 
@@ -33,10 +32,7 @@ std::pair<const runtime::Mesh*, const runtime::Mesh*> crossed(const Node& n) {
   return {to, n.attrs.has(ir::kFrom) ? n.attrs.layout(ir::kFrom).mesh.get() : to};
 }
 
-bool has_layout(const Node& n) {
-  const Structure* kind = ir::structure_of(*n.op);
-  return kind && *kind == Structure::Shard && n.attrs.has("layout");
-}
+bool has_layout(const Node& n) { return is(n, Structure::Shard) && n.attrs.has("layout"); }
 
 std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh* around, const runtime::Mesh* program);
 
@@ -67,7 +63,7 @@ std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh*
     const runtime::Mesh* mesh = nullptr;
     for (Var v : n.inputs) mesh = freer(mesh, of[at(v)]);
     if (has_layout(n)) mesh = crossed(n).first;
-    if (!n.regions.empty() && *ir::structure_of(*n.op) != Structure::Manual) of_regions(n, mesh, program, of);
+    if (!n.regions.empty() && !is(n, Structure::Manual)) of_regions(n, mesh, program, of);
     for (Var v : n.outputs)
       if (!of[at(v)]) of[at(v)] = mesh;
   }
@@ -100,17 +96,15 @@ class FlowBuilder {
   }
 
   void fill(Scope& s) {
-    std::vector<int> uses(s.graph->types.size(), 0);
-    for (const Node& n : s.graph->nodes)
-      for (Var v : n.inputs) ++uses[at(v)];
-    for (Var v : s.graph->results) ++uses[at(v)];
+    const std::vector<int> uses = ir::count_uses(*s.graph);
     for (std::size_t i = 0; i < s.graph->nodes.size(); ++i) node(s, i, uses);
   }
 
  private:
-  FlowValue value(Scope& s, Var v, ir::ValueFactors dims, bool result) {
-    return FlowValue{&s, v, std::move(dims), {}, result, false, false, bytes_of(s.graph->type(v))};
+  static FlowValue value(Scope& s, Var v, const ir::ValueFactors& dims, bool result) {
+    return FlowValue{&s, v, &dims, {}, result, false, false, bytes_of(s.graph->type(v))};
   }
+  static ir::Factor passing(std::int64_t size) { return {"", size, ir::FactorKind::Pass, ir::FactorReduce::Sum}; }
 
   // One value in several places. `front`: the place has one more dimension in front, which the others do not have.
   struct Occurrence {
@@ -120,23 +114,21 @@ class FlowBuilder {
     std::vector<Axes> outside = {};
   };
   void edge(std::vector<Occurrence> places) {
-    FlowItem item;
-    item.edge = true;
-    item.level = 1;
     const Occurrence* shape_of = &places[0];
     for (const Occurrence& p : places)
       if (!p.front && p.outside.empty()) shape_of = &p;  // local sizes where there is an inside
     const runtime::Shape& whole = shape_of->scope->graph->type(shape_of->var).shape;
-    for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d)
-      item.rule.factors.push_back({"", whole[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
-    for (Occurrence& p : places) {
-      ir::ValueFactors dims;
-      if (p.front) dims.push_back({});
-      for (std::size_t d = 0; d < item.rule.factors.size(); ++d) dims.push_back({static_cast<int>(d)});
+    ir::FactorRule rule;
+    for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d) rule.factors.push_back(passing(whole[d]));
+    for (const Occurrence& p : places) {
+      ir::ValueFactors& dims = rule.operands.emplace_back(p.front ? 1 : 0);
+      for (std::size_t d = 0; d < rule.factors.size(); ++d) dims.push_back({static_cast<int>(d)});
       if (dims.size() != p.scope->graph->type(p.var).shape.size()) return;  // a defect elsewhere: nothing flows
-      FlowValue v = value(*p.scope, p.var, std::move(dims), false);
-      v.outside = std::move(p.outside);
-      item.values.push_back(std::move(v));
+    }
+    FlowItem item{std::make_shared<const ir::FactorRule>(std::move(rule)), {}, true, false, 1};
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      item.values.push_back(value(*places[i].scope, places[i].var, item.rule->operands[i], false));
+      item.values.back().outside = std::move(places[i].outside);
     }
     flow_.items.push_back(std::move(item));
   }
@@ -166,11 +158,8 @@ class FlowBuilder {
         s.of[at(n.outputs[0])] = pinned;
         return edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
       }
-      case Structure::Call:
-      case Structure::Scan:
-      case Structure::While:
-      case Structure::Branch: return regions(s, index);
       case Structure::Manual: return manual(s, index);
+      default: return regions(s, index);
     }
   }
 
@@ -199,28 +188,28 @@ class FlowBuilder {
   void follow(Scope& s, const Node& n) {
     edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
     const runtime::Shape &x = s.graph->type(n.inputs[0]).shape, &like = s.graph->type(n.inputs[1]).shape;
-    FlowItem item;
-    item.edge = true;
-    item.level = 1;
+    ir::FactorRule rule;
     ir::ValueFactors theirs, mine;
     std::size_t front = x.size() - std::min(like.size(), x.size());
     for (std::size_t d = 0; d < x.size(); ++d) {
-      bool same = d >= front && like[d - front] == x[d];
-      if (same) item.rule.factors.push_back({"", x[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
-      ir::DimFactors dim;
-      if (same) dim.push_back(static_cast<int>(item.rule.factors.size()) - 1);
-      mine.push_back(dim);
+      ir::DimFactors& dim = mine.emplace_back();
+      if (d >= front && like[d - front] == x[d]) {
+        dim.push_back(static_cast<int>(rule.factors.size()));
+        rule.factors.push_back(passing(x[d]));
+      }
       if (d >= front) theirs.push_back(dim);
     }
-    item.values.push_back(value(s, n.inputs[1], std::move(theirs), false));
+    rule.operands = {std::move(theirs), std::move(mine)};
+    FlowItem item{std::make_shared<const ir::FactorRule>(std::move(rule)), {}, true, false, 1};
+    item.values.push_back(value(s, n.inputs[1], item.rule->operands[0], false));
     item.values.back().still = true;
-    item.values.push_back(value(s, n.outputs[0], std::move(mine), false));
+    item.values.push_back(value(s, n.outputs[0], item.rule->operands[1], false));
     flow_.items.push_back(std::move(item));
   }
 
   void manual(Scope& s, std::size_t index) {
     const Node& n = s.graph->nodes[index];
-    AxisSet taken = axes_attr(n.attrs);
+    AxisSet taken = n.attrs.axes();
     Scope& body = region(s, index, 0, s.blocked | taken);
     bool all = body.blocked.contains(mesh_->all());
     auto outside = [](const Sharding& spec) {
@@ -245,43 +234,43 @@ class FlowBuilder {
     }
   }
 
-  // A factor that the result has and this operand has not.
-  static bool lacks(const ir::FactorRule& rule, const ir::ValueFactors& value) {
-    std::vector<bool> has(rule.factors.size(), false);
+  using Has = std::vector<bool>;  // by factor
+  static void note(const ir::ValueFactors& value, Has& has) {
     for (const auto& dim : value)
       for (int f : dim) has[static_cast<std::size_t>(f)] = true;
+  }
+  // A factor that the result has and these have not.
+  static bool lacks(const ir::FactorRule& rule, const Has& has) {
     for (const auto& result : rule.results)
       for (const auto& dim : result)
         for (int f : dim)
-          if (!has[static_cast<std::size_t>(f)] && rule.factors[static_cast<std::size_t>(f)].size > 1) return true;
+          if (!has[static_cast<std::size_t>(f)] && rule.factor(f).size > 1) return true;
     return false;
   }
 
   void rule(Scope& s, const Node& n, const std::vector<int>& uses) {
-    std::optional<ir::FactorRule> found = rule_of(*s.graph, n);
-    if (!found) return;
     FlowItem item;
-    bool pass = true, single = true;
-    std::vector<bool> given(found->factors.size(), false);
+    item.rule = rule_of(*s.graph, n);
+    if (!item.rule || item.rule->factors.empty()) return;
+    const ir::FactorRule& rule = *item.rule;
+    const bool pass = std::all_of(rule.factors.begin(), rule.factors.end(),
+                                  [](const ir::Factor& f) { return f.kind == ir::FactorKind::Pass; });
+    Has given(rule.factors.size(), false);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      for (const auto& dim : found->operands[i])
-        for (int f : dim) given[static_cast<std::size_t>(f)] = true;
-      item.values.push_back(value(s, n.inputs[i], found->operands[i], false));
+      note(rule.operands[i], given);
+      FlowValue& v = item.values.emplace_back(value(s, n.inputs[i], rule.operands[i], false));
+      Has own(rule.factors.size(), false);
+      note(rule.operands[i], own);
+      v.repeated = pass && lacks(rule, own);
     }
+    item.repeats = !n.inputs.empty() && lacks(rule, given);
+    bool single = true;
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-      for (const auto& dim : found->results[i])
-        for (int f : dim)
-          item.repeats |= !n.inputs.empty() && !given[static_cast<std::size_t>(f)] &&
-                          found->factors[static_cast<std::size_t>(f)].size > 1;
       single &= uses[at(n.outputs[i])] <= 1;
-      item.values.push_back(value(s, n.outputs[i], found->results[i], true));
+      item.values.push_back(value(s, n.outputs[i], rule.results[i], true));
     }
-    for (const auto& f : found->factors) pass &= f.kind == ir::FactorKind::Pass;
-    if (pass)
-      for (auto& v : item.values) v.repeated = !v.result && lacks(*found, v.dims);
     item.level = pass && !item.repeats ? (single ? 1 : 2) : 3;
-    item.rule.factors = std::move(found->factors);
-    if (!item.rule.factors.empty()) flow_.items.push_back(std::move(item));
+    flow_.items.push_back(std::move(item));
   }
 
   const runtime::MeshRef& mesh_;
@@ -290,19 +279,13 @@ class FlowBuilder {
 
 }  // namespace
 
-AxisSet axes_attr(const ir::Attrs& attrs) {
-  AxisSet out;
-  for (auto a : attrs.ints("axes")) out.add(static_cast<AxisId>(a));
-  return out;
-}
-
 Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank) {
   Sharding out = Sharding::replicated(rank);
   if (!attrs.has(name)) return out;
   const Sharding& spec = attrs.layout(name).sharding;
   for (std::size_t d = 0; d < spec.dims.size() && d < rank; ++d) out.dims[d].axes = spec.dims[d].axes;
   out.unreduced = spec.unreduced;
-  out.pending = spec.pending;
+  out.unreduced_kind = spec.unreduced_kind;
   return out;
 }
 
@@ -320,7 +303,7 @@ Sharding typed(const ir::Type& type, AxisSet blocked, bool open) {
     out.dims[d].open = open;
   }
   out.unreduced = type.sharding.unreduced - blocked;
-  out.pending = type.sharding.pending;
+  out.unreduced_kind = type.sharding.unreduced_kind;
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 
@@ -21,7 +21,7 @@ struct Scope {
 struct FlowValue {
   Scope* scope = nullptr;
   ir::Var var;
-  ir::ValueFactors dims;
+  const ir::ValueFactors* dims = nullptr;  // of the item's rule
   std::vector<Axes> outside;  // by dimension, edges into per-device code: axes that the spec splits it over and the
                               // inside does not see
   bool result = false;
@@ -32,7 +32,7 @@ struct FlowValue {
 };
 
 struct FlowItem {
-  ir::FactorRule rule;  // factors only; the values' dimensions are in `values`
+  RuleRef rule;
   std::vector<FlowValue> values;
   bool edge = false;     // one value in several places: all are sources and targets alike
   bool repeats = false;  // a factor that only the result has: all operands are repeated
@@ -48,11 +48,10 @@ DataFlow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::s
 
 // A spec of per-device code (ir::operand_spec, ir::result_spec), for a value of this rank.
 Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank);
-AxisSet axes_attr(const ir::Attrs& attrs);
 // The layout that a node of structure Shard with the attribute asks for: dimensions that the attribute does not reach
 // are open.
 Sharding asked(const ir::Attrs& attrs, std::size_t rank);
-// What a value's type says of its layout (explicit axes, pending sums), without blocked axes.
+// What a value's type says of its layout (explicit axes, unreduced sums), without blocked axes.
 Sharding typed(const ir::Type& type, AxisSet blocked, bool open);
 
 }  // namespace shard::transform

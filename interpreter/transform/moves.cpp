@@ -1,5 +1,7 @@
-#include "interpreter/transform/moves.h"
-
+// How a value gets from one layout to another: the cheapest sequence of moves, found by a search over layouts (Dijkstra
+// on the bytes that one device gives, then on the number of steps), and the nodes that are made of it. The way into a
+// unreduced sum, which explicit layouts can ask for, moves nothing: a value that is split is placed in zeros, one that
+// is whole is kept by the first device of the axis only.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -7,16 +9,30 @@
 #include <tuple>
 
 #include "interpreter/ir/collective.h"
+#include "interpreter/transform/passes.h"
 
 namespace shard::transform {
 namespace {
+
+using ir::Var;
+
+struct Move {
+  enum class Kind { Slice, Permute, Exchange, Gather, Reduce, ScatterReduce };
+  Kind kind;
+  Axes axes;             // major first; Permute: the axes whose devices take part, in mesh order
+  int dim = 0;           // Slice, ScatterReduce: becomes split; Gather, Exchange: was split
+  int to = 0;            // Exchange: becomes split
+  ir::Pairs pairs = {};  // Permute: (source, destination), positions along `axes`
+};
 
 using Split = std::vector<Axes>;
 
 struct State {
   Split split;
-  std::uint32_t pending = 0;  // axes over which a reduction is still to be done
-  bool operator<(const State& o) const { return std::tie(split, pending) < std::tie(o.split, o.pending); }
+  AxisSet unreduced;  // axes over which a reduction is still to be done
+  bool operator<(const State& o) const {
+    return split != o.split ? split < o.split : unreduced.bits() < o.unreduced.bits();
+  }
   bool operator==(const State&) const = default;
 };
 
@@ -89,58 +105,50 @@ class Search {
     for (std::size_t d = 0; d < shape_.size(); ++d)
       if (kept_[d] != from_.split[d].size()) return std::nullopt;
     std::vector<Move> moves;
-    std::uint32_t pending = from_.pending;
+    AxisSet unreduced = from_.unreduced;
     auto reduce = [&] {
-      if (pending) moves.push_back({Move::Kind::Reduce, list(pending)});
-      pending = 0;
+      if (!unreduced.empty()) moves.push_back({Move::Kind::Reduce, unreduced.list()});
+      unreduced = {};
     };
     if (!sums_) reduce();
     for (std::size_t d = 0; d < shape_.size(); ++d)
       for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i) {
         AxisId a = to_.split[d][i];
-        bool scatter = pending >> a & 1u;
-        pending &= ~(1u << a);
+        bool scatter = unreduced.has(a);
+        unreduced.remove(a);
         moves.push_back({scatter ? Move::Kind::ScatterReduce : Move::Kind::Slice, {a}, static_cast<int>(d)});
       }
     reduce();
     return merged(std::move(moves));
   }
 
-  std::int64_t count(const Axes& axes) const { return parts(mesh_, axes); }
-  static Axes list(std::uint32_t bits) {
-    Axes out;
-    for (AxisId a = 0; bits >> a; ++a)
-      if (bits >> a & 1u) out.push_back(a);
-    return out;
-  }
   std::int64_t local_bytes(const State& s) const {
     double n = static_cast<double>(item_);
     for (std::size_t d = 0; d < shape_.size(); ++d)
-      n *= static_cast<double>(shape_[d]) / static_cast<double>(count(s.split[d]));
+      n *= static_cast<double>(shape_[d]) / static_cast<double>(mesh_.size_of(s.split[d]));
     return static_cast<std::int64_t>(std::min(n, 1e15));
   }
-  bool fits(const Split& split, std::size_t d) const { return shape_[d] % count(split[d]) == 0; }
+  bool fits(const Split& split, std::size_t d) const { return shape_[d] % mesh_.size_of(split[d]) == 0; }
 
   std::vector<Neighbour> neighbours(const State& s) const {
     std::vector<Neighbour> out;
     std::int64_t bytes = local_bytes(s);
     AxisSet placed;
-    for (const auto& axes : s.split)
-      for (AxisId a : axes) placed.add(a);
-    if (s.pending) {
-      Axes all = list(s.pending);
-      std::int64_t n = count(all);
+    for (const auto& axes : s.split) placed |= AxisSet::of(axes);
+    if (!s.unreduced.empty()) {
+      Axes all = s.unreduced.list();
+      std::int64_t n = mesh_.size_of(all);
       State next = s;
-      next.pending = 0;
+      next.unreduced = {};
       out.push_back({next, {Move::Kind::Reduce, all}, communicating({.combine = runtime::Reduce::Sum}, bytes, n)});
     }
     for (std::size_t d = 0; d < s.split.size(); ++d) {
       for (AxisId a : wanted_.list()) {
-        bool scatter = s.pending >> a & 1u;
+        bool scatter = s.unreduced.has(a);
         if (placed.has(a) || (scatter && !sums_)) continue;
         State next = s;
         next.split[d].push_back(a);
-        next.pending &= ~(1u << a);
+        next.unreduced.remove(a);
         if (!fits(next.split, d)) continue;
         std::int64_t n = mesh_.size_of(a);
         if (scatter)
@@ -152,7 +160,7 @@ class Search {
       }
       for (std::size_t k = kept_[d]; k < s.split[d].size(); ++k) {
         Axes tail(s.split[d].begin() + static_cast<std::ptrdiff_t>(k), s.split[d].end());
-        std::int64_t n = count(tail);
+        std::int64_t n = mesh_.size_of(tail);
         State next = s;
         next.split[d].resize(k);
         out.push_back(
@@ -178,9 +186,9 @@ class Search {
     AxisSet used;
     for (std::size_t d = 0; d < s.split.size(); ++d) {
       next.split[d].resize(kept_[d]);
-      for (AxisId a : next.split[d]) used.add(a);
+      used |= AxisSet::of(next.split[d]);
     }
-    for (AxisId a : list(s.pending)) used.add(a);
+    used |= s.unreduced;
     arrange(s, bytes, next, used, 0, out);
   }
 
@@ -190,7 +198,7 @@ class Search {
       if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, communicating({.pairs = true}, bytes, 1)});
       return;
     }
-    std::int64_t want = count(s.split[d]), have = count(next.split[d]);
+    std::int64_t want = mesh_.size_of(s.split[d]), have = mesh_.size_of(next.split[d]);
     if (have == want) return arrange(s, bytes, next, used, d + 1, out);
     for (AxisId a : involved_.list()) {
       if (used.has(a) || want % (have * mesh_.size_of(a))) continue;
@@ -223,8 +231,8 @@ class Search {
     for (std::size_t d = 0; d < before.size(); ++d) {
       if (before[d] == after[d]) continue;
       changed.push_back(d);
-      for (AxisId a : before[d]) old_axes.add(a);
-      for (AxisId a : after[d]) new_axes.add(a);
+      old_axes |= AxisSet::of(before[d]);
+      new_axes |= AxisSet::of(after[d]);
     }
     move.axes = (old_axes | new_axes).list();
     Axes only_new = (new_axes - old_axes).list(), only_old = (old_axes - new_axes).list();
@@ -240,7 +248,7 @@ class Search {
         n /= mesh_.size_of(axes[i]);
       }
     };
-    for (std::int64_t to = 0; to < count(move.axes); ++to) {
+    for (std::int64_t to = 0; to < mesh_.size_of(move.axes); ++to) {
       spread(move.axes, to, place);
       for (std::size_t d : changed) spread(before[d], flat(after[d], place), source);
       spread(only_new, flat(only_old, place), source);
@@ -272,25 +280,140 @@ class Search {
   std::map<State, Reached> reached_;
 };
 
-}  // namespace
-
+// Moves that bring a value of this global shape from one split to another and reduce `unreduced` (those of
+// from.unreduced that to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
 std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes,
                              const Sharding& from, const Sharding& to) {
-  auto state = [&](const Sharding& s, std::uint32_t pending) {
+  auto state = [&](const Sharding& s, AxisSet unreduced) {
     State out;
     out.split.resize(shape.size());
     for (std::size_t d = 0; d < shape.size() && d < s.dims.size(); ++d)
       for (AxisId a : s.dims[d].axes)
         if (mesh.size_of(a) > 1) out.split[d].push_back(a);
-    out.pending = pending;
+    out.unreduced = unreduced;
     return out;
   };
-  std::uint32_t pending = 0;
-  for (AxisId a : (from.unreduced - to.unreduced).list())
-    if (mesh.size_of(a) > 1) pending |= 1u << a;
-  State a = state(from, pending), b = state(to, 0);
+  State a = state(from, mesh.real(from.unreduced - to.unreduced)), b = state(to, {});
   if (a == b) return {};
-  return Search(mesh, shape, item_bytes, std::move(a), std::move(b), from.pending == runtime::Pending::Sum).run();
+  return Search(mesh, shape, item_bytes, std::move(a), std::move(b), from.unreduced_kind == runtime::UnreducedKind::Sum)
+      .run();
+}
+
+// Makes nodes of a plan of moves.
+class Emitter {
+ public:
+  Emitter(ir::Builder& b, const ir::Type& global, const Mesh& mesh, runtime::UnreducedKind kind)
+      : b_(b), core_(b.core()), global_(global), rank_(static_cast<std::int64_t>(global.shape.size())), kind_(kind) {
+    mesh_ref_ =
+        global.mesh && runtime::same_devices(*global.mesh, mesh) ? global.mesh : std::make_shared<const Mesh>(mesh);
+    if (b.graph().mesh) mesh_ref_ = b.graph().mesh;
+  }
+
+  Var move(Var x, const Move& m) {
+    switch (m.kind) {
+      case Move::Kind::Slice: return b_.emit1(*core_.own_slice, {x}, along(m.axes, m.dim));
+      case Move::Kind::Gather: {
+        ir::Attrs attrs = along(m.axes, m.dim);
+        attrs.set("tiled", true);
+        attrs.set("to", std::string("same"));
+        return b_.emit1(*core_.all_gather, {x}, std::move(attrs));
+      }
+      case Move::Kind::ScatterReduce: {
+        ir::Attrs attrs = along(m.axes, m.dim);
+        attrs.set("tiled", true);
+        return b_.emit1(*core_.psum_scatter, {x}, std::move(attrs));
+      }
+      case Move::Kind::Exchange: {
+        ir::Attrs attrs = over(m.axes);
+        attrs.set("split", m.to - rank_);
+        attrs.set("concat", m.dim - rank_);
+        attrs.set("tiled", true);
+        return b_.emit1(*core_.all_to_all, {x}, std::move(attrs));
+      }
+      case Move::Kind::Permute: {
+        ir::Attrs attrs = over(m.axes);
+        attrs.set("pairs", m.pairs);
+        return b_.emit1(*core_.ppermute, {x}, std::move(attrs));
+      }
+      case Move::Kind::Reduce: {
+        const ir::OpDef* row = kind_ == runtime::UnreducedKind::Sum   ? core_.psum
+                               : kind_ == runtime::UnreducedKind::Max ? core_.pmax
+                                                                      : core_.pmin;
+        return b_.emit1(*row, {x}, over(m.axes));
+      }
+    }
+    return x;
+  }
+
+  // The first device along the axes keeps x, the others have zeros.
+  Var keep_first(Var x, const Axes& axes) {
+    Var here =
+        ir::broadcast_to(b_, b_.emit1(*core_.eq, {position(axes), ir::constant_int(b_, 0)}, {}), b_.type(x).shape);
+    return ir::select(b_, here, x, zeros(b_.type(x).shape));
+  }
+
+  // A block of dimension `dim` that was split by `axis` (its last one), in its place among zeros.
+  Var place(Var x, int dim, AxisId axis, std::int64_t n) {
+    runtime::Shape shape = b_.type(x).shape, more = shape, out = shape;
+    auto d = static_cast<std::size_t>(dim);
+    more.insert(more.begin() + dim, 1);
+    out[d] *= n;
+    Var block = ir::reshape(b_, x, more);
+    more[d] = n;
+    block = ir::broadcast_to(b_, block, more);
+    ir::Attrs attrs{{"shape", ir::Ints{n}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}};
+    Var which = b_.emit1(*core_.iota, {}, std::move(attrs));
+    Var here = b_.emit1(*core_.eq, {which, ir::broadcast_to(b_, position({axis}), {n})}, {});
+    runtime::Shape column(more.size(), 1);
+    column[d] = n;
+    here = ir::broadcast_to(b_, ir::reshape(b_, here, column), more);
+    return ir::reshape(b_, ir::select(b_, here, block, zeros(more)), out);
+  }
+
+ private:
+  ir::Attrs over(const Axes& axes) const {
+    return {{"axes", ir::Ints(axes.begin(), axes.end())}, {"mesh", ir::Layout{mesh_ref_, {}}}, {"written", false}};
+  }
+  ir::Attrs along(const Axes& axes, int dim) const {
+    ir::Attrs attrs = over(axes);
+    attrs.set("axis", dim - rank_);
+    return attrs;
+  }
+  Var position(const Axes& axes) { return b_.emit(*core_.axis_index, std::span<const Var>{}, over(axes)).at(0); }
+  Var zeros(const runtime::Shape& shape) {
+    return ir::broadcast_to(b_, ir::constant(b_, 0, global_.dtype, global_.weak), shape);
+  }
+
+  ir::Builder& b_;
+  const ir::CoreOps& core_;
+  const ir::Type& global_;
+  std::int64_t rank_;
+  runtime::UnreducedKind kind_;
+  runtime::MeshRef mesh_ref_;
+};
+
+}  // namespace
+
+Var reshard(ir::Builder& b, Var x, const ir::Type& global, const Mesh& mesh, const Sharding& from, const Sharding& to) {
+  Emitter emit(b, global, mesh, from.unreduced_kind);
+  Sharding now = from;
+  Axes fresh;  // axes that become unreduced and are not split: masked at the end
+  for (AxisId a : (to.unreduced - from.unreduced).list()) {
+    if (mesh.size_of(a) == 1) continue;
+    bool placed = false;
+    for (std::size_t d = 0; d < now.dims.size(); ++d) {
+      Axes& axes = now.dims[d].axes;
+      if (axes.empty() || axes.back() != a) continue;
+      x = emit.place(x, static_cast<int>(d), a, mesh.size_of(a));
+      axes.pop_back();
+      now.unreduced.add(a);
+      placed = true;
+    }
+    if (!placed) fresh.push_back(a);
+  }
+  auto item = static_cast<std::int64_t>(runtime::size_of(global.dtype));
+  for (const Move& m : plan_moves(mesh, global.shape, item, now, to)) x = emit.move(x, m);
+  return fresh.empty() ? x : emit.keep_first(x, fresh);
 }
 
 }  // namespace shard::transform

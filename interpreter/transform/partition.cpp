@@ -1,15 +1,13 @@
-// Partitioning of one graph or region: node by node, in order. What a value is (its variable, its layout, a pending
+// Partitioning of one graph or region: node by node, in order. What a value is (its variable, its layout, an unreduced
 // reduction) is kept beside what propagation wants it to be; a value is brought into another layout only where
 // something needs it. Loops, branches and per-device code are in partition_regions.cpp.
-#include "interpreter/transform/partition.h"
-#include "interpreter/transform/nodes.h"
+#include "interpreter/transform/passes.h"
 
 #include <algorithm>
 #include <array>
 
-#include "interpreter/transform/choose.h"
+#include "interpreter/ir/linear.h"
 #include "interpreter/transform/partitioner.h"
-#include "interpreter/transform/pending.h"
 
 namespace shard::transform {
 
@@ -20,6 +18,47 @@ using ir::Type;
 using ir::Var;
 using ir::Vars;
 
+namespace {
+
+// ---- unreduced sums: whether an operation shall work on the terms of a sum instead of the sum. That it may is said by
+// ir/linear.h, that it pays is said here.
+struct CarryOperand {
+  bool unreduced;  // a sum over `axes` is to be done, and nobody else uses the value
+  const Sharding* layout;
+  std::int64_t bytes;  // global
+};
+
+// True where the result's terms can be computed from the operands' terms: the operation is linear in all unreduced
+// operands together and exact, every other operand is the same for all terms, and nothing is made larger. `wish`: the
+// layout that the result shall have; where it is split over the axes of the sum the sum is better done (and scattered)
+// before.
+bool carries(const ir::OpCall& call, std::span<const CarryOperand> operands, AxisSet axes, const Sharding& wish,
+             std::int64_t result_bytes) {
+  const std::optional<ir::Linear> lin = ir::linear(call);
+  if (!lin || !lin->exact || lin->in.size() != operands.size()) return false;
+  std::size_t unreduced = 0;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const CarryOperand& o = operands[i];
+    if (o.unreduced) {
+      if (!lin->in[i]) return false;
+      ++unreduced;
+      bytes = std::max(bytes, o.bytes);
+    } else {
+      if (lin->jointly && lin->in[i]) return false;
+      if (!(o.layout->split_axes() & axes).empty() || !(o.layout->unreduced & axes).empty()) return false;
+    }
+  }
+  if (unreduced == 0 || (!lin->jointly && unreduced > 1)) return false;
+  if (result_bytes > bytes) return false;
+  if (lin->scales && result_bytes == bytes && call.op.flops >= 2)
+    return false;  // a product of terms costs as much as one of sums
+  if (unreduced == 1 && result_bytes == bytes && !(wish.split_axes() & axes).empty()) return false;
+  return true;
+}
+
+}  // namespace
+
 Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
                          AxisSet blocked, Partitioner* loop)
     : context_(context),
@@ -29,11 +68,7 @@ Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir
       blocked_(blocked),
       loop_(loop),
       values_(graph.types.size()),
-      uses_(graph.types.size(), 0) {
-  for (const Node& n : g_.nodes)
-    for (Var v : n.inputs) ++uses_[at(v)];
-  for (Var v : g_.results) ++uses_[at(v)];
-}
+      uses_(ir::count_uses(graph)) {}
 
 Type Partitioner::local_type(const Type& global, const Sharding& layout, AxisSet varying) const {
   Type t = Type::of(global.dtype, runtime::local_shape(*context_.mesh, global.shape, layout), global.weak);
@@ -82,7 +117,7 @@ std::shared_ptr<const ir::Why> Partitioner::why(Var v, const Sharding& want, Ask
 Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   PlacedValue& x = values_[at(v)];
   Sharding want = closed(layout);
-  if (want.unreduced.empty()) want.pending = runtime::Pending::Sum;
+  if (want.unreduced.empty()) want.unreduced_kind = runtime::UnreducedKind::Sum;
   if (same_split(x.layout, want) && x.layout.unreduced == want.unreduced) return x.var;
   for (const auto& [known, barrier, var] : x.copies)
     if (barrier == b_.barrier() && same_split(known, want) && known.unreduced == want.unreduced) return var;
@@ -91,11 +126,10 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
     made = add_param(g_.type(v), want);
     extra_.push_back({x.outer, want, made, asking(v)});
   } else if (!made.valid()) {
-    b_.set_why(why(v, want, asked ? *asked : asking(v)));
+    const ir::WhyScope because(b_, why(v, want, asked ? *asked : asking(v)));
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
-    b_.set_why(nullptr);
   }
   x.copies.push_back({want, b_.barrier(), made});
   return made;
@@ -113,7 +147,7 @@ Var Partitioner::spread_anew(Var v, const Sharding& want) {
   return emit_local(*n, *rule, axes, {number.var}, std::array{want})[0];
 }
 
-// What is still to be added up beyond what the type itself leaves pending.
+// What is still to be added up beyond what the type itself leaves unreduced.
 AxisSet Partitioner::unfinished(Var v) const {
   const PlacedValue& x = values_[at(v)];
   return x.layout.unreduced - wanted_.of[at(v)].unreduced;
@@ -136,11 +170,10 @@ void Partitioner::run() {
     now_ = &n;
     ir::SpanScope scope(b_, n.span);
     b_.set_barrier(n.attrs.has("barrier") ? n.attrs.integer("barrier") : 0);
-    const ir::Structure* kind = ir::structure_of(*n.op);
-    if (!kind || *kind == ir::Structure::Collective)
-      operation(n);
+    if (ir::structure_of(*n.op))
+      structure(n, i);
     else
-      structure(n, i, *kind);
+      operation(n);
   }
   now_ = nullptr;
   b_.set_barrier(0);
@@ -160,8 +193,8 @@ std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> 
 
 // An operation with a factor rule; one without is done whole on every device.
 void Partitioner::operation(const Node& n) {
-  std::optional<ir::FactorRule> rule = rule_of(g_, n);
-  AxisSet carried = settle_pending(n);
+  const RuleRef rule = rule_of(g_, n);
+  AxisSet carried = settle_unreduced(n);
   if (!rule) return whole_operation(n);
 
   bool masks = static_cast<bool>(n.op->partition);
@@ -170,14 +203,14 @@ void Partitioner::operation(const Node& n) {
   for (Var v : n.inputs) have.push_back(values_[at(v)].layout);
   for (std::size_t i = 0; i < n.inputs.size(); ++i)
     operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i])), &g_.type(n.inputs[i]).shape});
-  AxisSet typed_pending;
+  AxisSet typed_unreduced;
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
     results.push_back(
         {&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r])), &g_.type(n.outputs[r]).shape});
-    typed_pending |= wanted(n.outputs[r]).unreduced;
+    typed_unreduced |= wanted(n.outputs[r]).unreduced;
   }
-  AxisSet kept;  // pending in the types of operands and results alike
-  for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_pending;
+  AxisSet kept;  // unreduced in the types of operands and results alike
+  for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_unreduced;
   FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *context_.mesh);
 
   Vars inputs;
@@ -185,7 +218,7 @@ void Partitioner::operation(const Node& n) {
     Sharding want = layout_of(*rule, rule->operands[i], axes, *context_.mesh);
     const Sharding& now = values_[at(n.inputs[i])].layout;
     want.unreduced = now.unreduced & (carried | kept);
-    want.pending = now.pending;
+    want.unreduced_kind = now.unreduced_kind;
     inputs.push_back(need(n.inputs[i], want));
   }
   std::vector<Sharding> layouts;
@@ -207,10 +240,10 @@ void Partitioner::operation(const Node& n) {
   };
   Vars outputs = emit_local(n, *rule, axes, inputs, layouts);
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
-    leave_pending(*rule, r, axes, layouts[r], outputs[r], met);
+    leave_unreduced(*rule, r, axes, layouts[r], outputs[r], met);
     if (!terms && !layouts[r].unreduced.empty()) terms = met();
     layouts[r].unreduced |= carried | kept;
-    if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
+    if (!kept.empty()) layouts[r].unreduced_kind = wanted(n.outputs[r]).unreduced_kind;
     set(n.outputs[r], outputs[r], layouts[r], cause);
     values_[at(n.outputs[r])].terms = terms;
     if (ir::shows_all(*n.op) && g_.type(n.inputs[0]).shape.empty() && layouts[r].unreduced.empty())
@@ -219,13 +252,13 @@ void Partitioner::operation(const Node& n) {
   }
 }
 
-// What explicit code asked to be pending though nothing is left to add up (`out:` of an operation that sums nothing, or
-// one that the layouts did not split): the value is placed, so that it counts once. Maxima and minima may count many
+// What explicit code asked to be unreduced though nothing is left to add up (`out:` of an operation that sums nothing,
+// or one that the layouts did not split): the value is placed, so that it counts once. Maxima and minima may count many
 // times.
 void Partitioner::place(Var v) {
   Sharding with = values_[at(v)].layout;
   const AxisSet owed = wanted(v).unreduced - with.unreduced;
-  if (owed.empty() || wanted(v).pending != runtime::Pending::Sum) return;
+  if (owed.empty() || wanted(v).unreduced_kind != runtime::UnreducedKind::Sum) return;
   with.unreduced |= owed;
   for (auto& d : with.dims)
     while (!d.axes.empty() && owed.has(d.axes.back())) d.axes.pop_back();
@@ -243,50 +276,48 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   if (split && n.op->partition) {
     std::vector<Type> in = types_of(g_, n.inputs);
     ir::OpCall call{*n.op, in, n.attrs, n.regions};
-    if (!n.op->comm && !n.inputs.empty())
-      b_.set_why(why(n.inputs[0], layout_of(rule, rule.operands[0], axes, *context_.mesh), asking(n.inputs[0])));
-    Vars outputs = n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
-    b_.set_why(nullptr);
-    return outputs;
+    const bool moves = !n.op->comm && !n.inputs.empty();
+    const ir::WhyScope because(
+        b_, moves ? why(n.inputs[0], layout_of(rule, rule.operands[0], axes, *context_.mesh), asking(n.inputs[0]))
+                  : nullptr);
+    return n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
   }
-  return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts));
+  RuleRef local = local_rule(*n.op, types_of(b_.graph(), inputs), attrs);
+  return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts), std::move(local));
 }
 
 // Factors that are split and not in the result leave a reduction over their axes. Truth values are reduced at once, as
 // integers, and products.
-void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes,
-                                Sharding& layout, Var& local, const Terms& terms) {
+void Partitioner::leave_unreduced(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes,
+                                  Sharding& layout, Var& local, const Terms& terms) {
   AxisSet truth, product;
   bool any_of = false;
   for (std::size_t f = 0; f < rule.factors.size(); ++f) {
     const ir::Factor& factor = rule.factors[f];
     if (axes[f].empty() || factor.kind == FactorKind::Pass) continue;
-    bool there = false;
-    for (const auto& dim : rule.results[result])
-      there |= std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
-    if (there) continue;
+    if (ir::dimension_with(rule.results[result], static_cast<int>(f))) continue;
     const FactorReduce how = factor.reduce;
     const bool logical = how == FactorReduce::And || how == FactorReduce::Or;
     for (AxisId a : axes[f])
       if (context_.mesh->size_of(a) > 1)
         (logical ? truth : how == FactorReduce::Prod ? product : layout.unreduced).add(a);
     any_of |= how == FactorReduce::Or;
-    if (how == FactorReduce::Max) layout.pending = runtime::Pending::Max;
-    if (how == FactorReduce::Min) layout.pending = runtime::Pending::Min;
+    if (how == FactorReduce::Max) layout.unreduced_kind = runtime::UnreducedKind::Max;
+    if (how == FactorReduce::Min) layout.unreduced_kind = runtime::UnreducedKind::Min;
   }
   if (truth.empty() && product.empty()) return;
   Type number = Type::of(truth.empty() ? b_.type(local).dtype : runtime::DType::I32, {});
   number.shape = b_.type(local).shape;
   Sharding from = Sharding::replicated(number.shape.size()), to = from;
   from.unreduced = truth | product;
-  from.pending = any_of ? runtime::Pending::Max : runtime::Pending::Min;
+  from.unreduced_kind = any_of ? runtime::UnreducedKind::Max : runtime::UnreducedKind::Min;
   Type was = number, is = number;
   was.mesh = is.mesh = context_.mesh;
   was.sharding = from;
   is.sharding = to;
   ir::Why note{{was, now_->span}, is, now_->op, now_->span, {}, {}};
   if (truth.empty()) note.terms = *terms(), note.product = true;
-  b_.set_why(std::make_shared<const ir::Why>(std::move(note)));
+  const ir::WhyScope because(b_, std::make_shared<const ir::Why>(std::move(note)));
   if (truth.empty()) {
     const auto list = product.list();
     local = b_.emit1(
@@ -297,7 +328,6 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
     Var x = ir::convert(b_, local, runtime::DType::I32);
     local = ir::convert(b_, reshard(b_, x, number, *context_.mesh, from, to), dtype);
   }
-  b_.set_why(nullptr);
 }
 
 void Partitioner::whole_operation(const Node& n) {
@@ -312,22 +342,22 @@ void Partitioner::whole_operation(const Node& n) {
   for (std::size_t r = 0; r < outputs.size(); ++r) set(n.outputs[r], outputs[r], layouts[r], n.span);
 }
 
-// Sums that the node can be done before stay pending (the axes are returned), all others are finished now.
-AxisSet Partitioner::settle_pending(const Node& n) {
+// Sums that the node can be done before stay unreduced (the axes are returned), all others are finished now.
+AxisSet Partitioner::settle_unreduced(const Node& n) {
   AxisSet axes;
   bool any = false, equal = true;
   std::vector<CarryOperand> operands;
   for (Var v : n.inputs) {
     AxisSet open = unfinished(v);
     const PlacedValue& x = values_[at(v)];
-    bool pending = !open.empty();
-    if (pending) {
+    bool unreduced = !open.empty();
+    if (unreduced) {
       if (any) equal &= open == axes;
-      equal &= uses_[at(v)] == 1 && x.layout.pending == runtime::Pending::Sum;
+      equal &= uses_[at(v)] == 1 && x.layout.unreduced_kind == runtime::UnreducedKind::Sum;
       axes = open;
       any = true;
     }
-    operands.push_back({pending, &x.layout, bytes_of(g_.type(v))});
+    operands.push_back({unreduced, &x.layout, bytes_of(g_.type(v))});
   }
   if (!any) return {};
   const std::vector<Type> in = types_of(g_, n.inputs);

@@ -6,7 +6,6 @@
 
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/flow.h"
-#include "interpreter/transform/nodes.h"
 #include "interpreter/transform/partitioner.h"
 
 namespace shard::transform {
@@ -34,21 +33,19 @@ AxisSet all_varying(const ir::Builder& b, const Vars& vars) {
 
 }  // namespace
 
-void Partitioner::structure(const Node& n, std::size_t index, Structure kind) {
-  switch (kind) {
+void Partitioner::structure(const Node& n, std::size_t index) {
+  switch (*ir::structure_of(*n.op)) {
     case Structure::Constant: return whole_operation(n);
     case Structure::Shard: return constrain(n);
-    case Structure::Scan:
-    case Structure::While:
-    case Structure::Branch: return regions(n, index);
     case Structure::Call: return call(n, index);
     case Structure::Manual: return per_device(n, index);
     case Structure::Effect: return effect(n);
     case Structure::Collective: return operation(n);
+    default: return regions(n, index);
   }
 }
 
-// A pending sum that nobody else uses goes straight into the layout that is asked for.
+// An unreduced sum that nobody else uses goes straight into the layout that is asked for.
 void Partitioner::constrain(const Node& n) {
   Var x = n.inputs[0];
   if (!n.attrs.has("layout")) {  // laid out as another value, which was settled by propagation
@@ -67,7 +64,7 @@ void Partitioner::constrain(const Node& n) {
 // (`layout_only`) move nothing.
 void Partitioner::effect(const Node& n) {
   ir::Attrs attrs = n.attrs;
-  bool layouts_only = attrs.has("layout_only") && attrs.flag("layout_only");
+  bool layouts_only = attrs.says("layout_only");
   std::vector<std::string> layouts;
   Vars inputs;
   for (Var v : n.inputs) {
@@ -179,7 +176,7 @@ void Partitioner::call(const Node& n, std::size_t index) {
 void Partitioner::per_device(const Node& n, std::size_t index) {
   const Graph& body = *n.regions[0];
   const Layouts& inside = wanted_.regions[index][0];
-  Partitioner inner(context_, b_, body, inside, blocked_ | axes_attr(n.attrs), nullptr);
+  Partitioner inner(context_, b_, body, inside, blocked_ | n.attrs.axes(), nullptr);
   auto joined = [](Sharding spec, const Sharding& more) {  // the spec's axes are the major ones
     for (std::size_t d = 0; d < spec.dims.size() && d < more.dims.size(); ++d)
       spec.dims[d].axes.insert(spec.dims[d].axes.end(), more.dims[d].axes.begin(), more.dims[d].axes.end());

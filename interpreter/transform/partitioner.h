@@ -4,8 +4,8 @@
 
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/ir/why.h"
-#include "interpreter/transform/layout.h"
-#include "interpreter/transform/partition.h"
+#include "interpreter/transform/factor_layout.h"
+#include "interpreter/transform/passes.h"
 
 namespace shard::transform {
 
@@ -16,7 +16,7 @@ struct ProgramContext {  // the same for all regions of a program
 
 struct PlacedValue {
   ir::Var var;         // in the local graph
-  Sharding layout;     // what it is now; unreduced: axes over which a reduction is pending
+  Sharding layout;     // what it is now; unreduced: axes whose reduction is still to be done
   grammar::Span span;  // of the node that made it
   struct Copy {
     Sharding layout;
@@ -24,7 +24,7 @@ struct PlacedValue {
     ir::Var var;
   };
   std::vector<Copy> copies;                                       // other layouts it was brought into
-  std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is pending
+  std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is unreduced
   int outer = -1;                    // a loop's constant: its position among the node's inputs
   const ir::Node* spread = nullptr;  // one number is all that there is in it, and this made it
 };
@@ -69,7 +69,7 @@ class Partitioner {
   void finish(ir::Var v);  // into the layout that propagation wants
   void place(ir::Var v);
   void finish_as(ir::Var v, const Sharding& layout);
-  AxisSet settle_pending(const ir::Node& n);
+  AxisSet settle_unreduced(const ir::Node& n);
 
   void operation(const ir::Node& n);
   void whole_operation(const ir::Node& n);
@@ -77,14 +77,14 @@ class Partitioner {
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
                       std::span<const Sharding> layouts);
   using Terms = std::function<std::shared_ptr<const std::vector<ir::Why::Value>>()>;  // the operands that met
-  void leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout,
-                     ir::Var& local, const Terms& terms);
+  void leave_unreduced(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout,
+                       ir::Var& local, const Terms& terms);
   ir::Type local_type(const ir::Type& global, const Sharding& layout, AxisSet varying) const;
   std::vector<ir::Type> result_types(const ir::Node& n, std::span<const ir::Var> inputs,
                                      std::span<const Sharding> layouts) const;
 
   // partition_regions.cpp
-  void structure(const ir::Node& n, std::size_t index, ir::Structure kind);
+  void structure(const ir::Node& n, std::size_t index);
   void constrain(const ir::Node& n);
   void effect(const ir::Node& n);
   void regions(const ir::Node& n, std::size_t index);

@@ -3,12 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/op.h"
-#include "interpreter/transform/communication.h"
-#include "interpreter/transform/early_shrinks.h"
-#include "interpreter/transform/early_sums.h"
-#include "interpreter/transform/loops.h"
-#include "interpreter/transform/prepare.h"
-#include "interpreter/transform/simplify.h"
+#include "interpreter/transform/passes.h"
 
 namespace shard::transform {
 namespace {
@@ -23,8 +18,7 @@ void after(std::string_view pass, const ir::Graph& g, const LowerOptions& option
 }
 
 bool lays_out(const ir::Node& n) {
-  const ir::Structure* s = ir::structure_of(*n.op);
-  return s && ((*s == ir::Structure::Shard && n.attrs.has("layout")) || *s == ir::Structure::Manual);
+  return (is(n, ir::Structure::Shard) && n.attrs.has("layout")) || is(n, ir::Structure::Manual);
 }
 bool places(const ir::Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
@@ -37,18 +31,17 @@ bool places(const ir::Graph& g) {
 std::vector<ArrayInfo> results_of(const ir::Graph& g, const runtime::MeshRef& mesh,
                                   std::span<const ArrayInfo> arguments) {
   std::vector<char> placed(g.types.size(), 0);
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    placed[static_cast<std::size_t>(g.params[i].id)] = arguments[i].mesh != nullptr;
+  for (std::size_t i = 0; i < arguments.size(); ++i) placed[at(g.params[i])] = arguments[i].mesh != nullptr;
   for (const ir::Node& n : g.nodes) {
     bool here = lays_out(n);
-    for (ir::Var v : n.inputs) here |= placed[static_cast<std::size_t>(v.id)] != 0;
+    for (ir::Var v : n.inputs) here |= placed[at(v)] != 0;
     for (const auto& r : n.regions) here |= places(*r);
-    for (ir::Var v : n.outputs) placed[static_cast<std::size_t>(v.id)] = here;
+    for (ir::Var v : n.outputs) placed[at(v)] = here;
   }
   std::vector<ArrayInfo> out;
   for (ir::Var r : g.results) {
     const ir::Type& t = g.type(r);
-    out.push_back({t, t.sharding, {}, placed[static_cast<std::size_t>(r.id)] ? mesh : nullptr});
+    out.push_back({t, t.sharding, {}, placed[at(r)] ? mesh : nullptr});
   }
   return out;
 }
@@ -105,7 +98,7 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
   becomes(with_early_shrinks(out.local), "early shrinks");
   out.results = std::move(results);
   for (std::size_t i = 0; i < out.results.size(); ++i)
-    settle_result(out.results[i], out.distinct.of[static_cast<std::size_t>(out.local.results[i].id)], mesh);
+    settle_result(out.results[i], out.distinct.of[at(out.local.results[i])], mesh);
   return out;
 }
 

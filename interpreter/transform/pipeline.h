@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "interpreter/transform/partition.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/transform/program.h"
 
 namespace shard::transform {

@@ -1,9 +1,6 @@
-#include "interpreter/transform/prepare.h"
-#include "interpreter/transform/nodes.h"
-
-#include <map>
-
+// Before propagation: calls, constants, and graphs of one device.
 #include "interpreter/ir/builder.h"
+#include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
@@ -16,38 +13,16 @@ using ir::Structure;
 using ir::Var;
 using ir::Vars;
 
-std::vector<ir::Type> output_types(const Graph& g, const Node& n) {
-  std::vector<ir::Type> out;
-  for (Var v : n.outputs) out.push_back(g.type(v));
-  return out;
-}
-
-Vars mapped(const Vars& now, const Vars& vars) {
-  Vars out;
-  out.reserve(vars.size());
-  for (Var v : vars) out.push_back(now[at(v)]);
-  return out;
-}
-
-// Copies a graph node by node; `visit` appends a node in its own way and says so.
-template <class F>
-Graph copied(const ir::OpTable& table, const Graph& g, F visit) {
-  ir::Builder b = builder_like(table, g);
-  Vars now(g.types.size());
-  for (Var p : g.params) now[at(p)] = b.param(g.type(p));
-  for (const Node& n : g.nodes) {
-    ir::SpanScope scope(b, n.span);
-    visit(b, now, n);
-  }
-  return b.finish(mapped(now, g.results));
-}
-
 class Inliner {
  public:
   explicit Inliner(const ir::OpTable& table) : table_(table) {}
 
   Graph run(const Graph& g) {
-    return copied(table_, g, [&](ir::Builder& b, Vars& now, const Node& n) { node(b, g, now, n, {}); });
+    ir::Builder b = builder_like(table_, g);
+    ir::GraphCopy copy(b, g);
+    copy.params();
+    for (const Node& n : g.nodes) node(b, copy, n, {});
+    return copy.finish();
   }
 
  private:
@@ -56,25 +31,24 @@ class Inliner {
     bool again = false;        // one makes anew what there was
   };
 
-  void node(ir::Builder& b, const Graph& g, Vars& now, const Node& n, Around around) {
+  void node(ir::Builder& b, ir::GraphCopy& now, const Node& n, Around around) {
     ir::SpanScope scope(b, n.span);
     if (is(n, Structure::Call)) {
       const Graph& body = *n.regions[0];
-      if (n.attrs.has("remat") && n.attrs.flag("remat")) around.barrier = ++barriers_;
-      around.again |= n.attrs.has("again") && n.attrs.flag("again");
-      Vars inside(body.types.size());
-      for (std::size_t i = 0; i < n.inputs.size(); ++i) inside[at(body.params[i])] = now[at(n.inputs[i])];
-      for (const Node& m : body.nodes) node(b, body, inside, m, around);
-      for (std::size_t i = 0; i < n.outputs.size(); ++i) now[at(n.outputs[i])] = inside[at(body.results[i])];
+      if (n.attrs.says("remat")) around.barrier = ++barriers_;
+      around.again |= n.attrs.says("again");
+      ir::GraphCopy inside(b, body);
+      inside.become(body.params, now(n.inputs));
+      for (const Node& m : body.nodes) node(b, inside, m, around);
+      now.become(n.outputs, inside(body.results));
       return;
     }
     std::vector<GraphRef> regions;
-    for (const auto& r : n.regions) regions.push_back(std::make_shared<const Graph>(run(*r)));
+    for (const auto& r : n.regions) regions.push_back(share(run(*r)));
     ir::Attrs attrs = n.attrs;
     if (around.barrier) attrs.set("barrier", around.barrier);
     if (around.again) attrs.set("again", true);
-    Vars outputs = b.append(*n.op, mapped(now, n.inputs), std::move(attrs), std::move(regions), output_types(g, n));
-    for (std::size_t i = 0; i < outputs.size(); ++i) now[at(n.outputs[i])] = outputs[i];
+    now.node(n, std::move(attrs), std::move(regions));
   }
 
   const ir::OpTable& table_;
@@ -84,48 +58,44 @@ class Inliner {
 class ConstantSplitter {
  public:
   ConstantSplitter(const ir::OpTable& table, const Graph& g)
-      : table_(table), g_(g), made_by_(g.types.size(), nullptr) {}
+      : table_(table), g_(g), b_(builder_like(table, g)), now_(b_, g), made_by_(g.types.size(), nullptr) {}
 
   Graph run() {
-    const ir::CoreOps& core = table_.core();
-    ir::Builder b = builder_like(table_, g_);
-    Vars now(g_.types.size());
-    for (Var p : g_.params) now[at(p)] = b.param(g_.type(p));
+    now_.params();
     for (const Node& n : g_.nodes) {
       bool free = n.outputs.size() == 1 && n.regions.empty() && !n.op->comm && !ir::is_effect(*n.op) &&
-                  (n.inputs.empty() || ir::shows_all(*n.op) || n.op == core.convert);
+                  (n.inputs.empty() || ir::shows_all(*n.op) || n.op == table_.core().convert);
       for (Var v : n.inputs) free &= made_by_[at(v)] != nullptr;
       if (free) {
         made_by_[at(n.outputs[0])] = &n;
         continue;
       }
-      ir::SpanScope scope(b, n.span);
+      ir::SpanScope scope(b_, n.span);
       std::vector<GraphRef> regions;
-      for (const auto& r : n.regions) regions.push_back(std::make_shared<const Graph>(split_constants(table_, *r)));
-      Vars inputs;
-      for (Var v : n.inputs) inputs.push_back(use(b, now, v));
-      Vars outputs = b.append(*n.op, std::move(inputs), n.attrs, std::move(regions), output_types(g_, n));
-      for (std::size_t i = 0; i < outputs.size(); ++i) now[at(n.outputs[i])] = outputs[i];
+      for (const auto& r : n.regions) regions.push_back(share(split_constants(table_, *r)));
+      now_.node(n, used(n.inputs), n.attrs, std::move(regions));
     }
-    Vars results;
-    for (Var v : g_.results) results.push_back(use(b, now, v));
-    return b.finish(std::move(results));
+    return b_.finish(used(g_.results));
   }
 
  private:
-  Var use(ir::Builder& b, Vars& now, Var v) {
-    if (now[at(v)].valid()) return now[at(v)];
-    const Node& n = *made_by_[at(v)];
-    Vars inputs;
-    for (Var i : n.inputs) inputs.push_back(use(b, now, i));
-    ir::SpanScope scope(b, n.span);
-    Var out = b.append(*n.op, std::move(inputs), n.attrs, {}, output_types(g_, n))[0];
-    if (g_.type(v).shape.empty()) now[at(v)] = out;  // scalars have no layout: one is enough
+  Vars used(const Vars& vars) {
+    Vars out;
+    for (Var v : vars) out.push_back(use(v));
     return out;
+  }
+  Var use(Var v) {
+    if (now_[v].valid()) return now_[v];
+    const Node& n = *made_by_[at(v)];
+    now_.node(n, used(n.inputs), n.attrs, {});
+    // Scalars have no layout: one is enough.
+    return g_.type(v).shape.empty() ? now_[v] : std::exchange(now_[v], Var{});
   }
 
   const ir::OpTable& table_;
   const Graph& g_;
+  ir::Builder b_;
+  ir::GraphCopy now_;
   std::vector<const Node*> made_by_;
 };
 
@@ -135,16 +105,19 @@ Graph inline_calls(const ir::OpTable& table, const Graph& graph) { return Inline
 Graph split_constants(const ir::OpTable& table, const Graph& graph) { return ConstantSplitter(table, graph).run(); }
 
 Graph on_one_device(const ir::OpTable& table, const Graph& graph) {
-  Graph out = copied(table, graph, [&](ir::Builder& b, Vars& now, const Node& n) {
+  ir::Builder b = builder_like(table, graph);
+  ir::GraphCopy copy(b, graph);
+  copy.params();
+  for (const Node& n : graph.nodes) {
     if (is(n, Structure::Shard)) {
-      now[at(n.outputs[0])] = now[at(n.inputs[0])];
-      return;
+      copy[n.outputs[0]] = copy[n.inputs[0]];
+      continue;
     }
     std::vector<GraphRef> regions;
-    for (const auto& r : n.regions) regions.push_back(std::make_shared<const Graph>(on_one_device(table, *r)));
-    Vars outputs = b.append(*n.op, mapped(now, n.inputs), n.attrs, std::move(regions), output_types(graph, n));
-    for (std::size_t i = 0; i < outputs.size(); ++i) now[at(n.outputs[i])] = outputs[i];
-  });
+    for (const auto& r : n.regions) regions.push_back(share(on_one_device(table, *r)));
+    copy.node(n, n.attrs, std::move(regions));
+  }
+  Graph out = copy.finish();
   out.local = true;
   return out;
 }

@@ -1,6 +1,7 @@
-// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, propagate.h). Layouts
-// only grow and each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is deterministic.
-#include "interpreter/transform/propagate.h"
+// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, factor_layout.h).
+// Layouts only grow and each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is
+// deterministic.
+#include "interpreter/transform/factor_layout.h"
 
 #include <algorithm>
 #include <map>
@@ -54,12 +55,12 @@ class Propagation {
   }
 
  private:
-  static Sharding& layout(const FlowValue& v) { return v.scope->of[static_cast<std::size_t>(v.var.id)]; }
+  static Sharding& layout(const FlowValue& v) { return v.scope->of[at(v.var)]; }
 
   // What the inside of per-device code sees of a layout: nothing where it does not begin with the axes of the spec.
   Projection factors_of(const FlowItem& item, const FlowValue& v) const {
     const Sharding& whole = layout(v);
-    if (v.outside.empty()) return project(item.rule, v.dims, whole, mesh_);
+    if (v.outside.empty()) return project(*item.rule, *v.dims, whole, mesh_);
     Sharding inner = whole;
     for (std::size_t d = 0; d < inner.dims.size() && d < v.outside.size(); ++d) {
       Axes& axes = inner.dims[d].axes;
@@ -68,23 +69,18 @@ class Propagation {
       else
         axes.clear();
     }
-    return project(item.rule, v.dims, inner, mesh_);
+    return project(*item.rule, *v.dims, inner, mesh_);
   }
 
-  bool in_results(const FlowItem& item, int f) const {
-    for (const auto& v : item.values)
-      if (v.result)
-        for (const auto& dim : v.dims)
-          if (std::find(dim.begin(), dim.end(), f) != dim.end()) return true;
-    return false;
+  static bool in_results(const FlowItem& item, int f) {
+    return std::any_of(item.values.begin(), item.values.end(),
+                       [&](const FlowValue& v) { return v.result && ir::dimension_with(*v.dims, f); });
   }
 
   // The size of the dimension where a value has the factor; 0 where it has not.
   static std::int64_t size_along(const FlowValue& v, int f) {
-    const ir::Type& type = v.scope->graph->type(v.var);
-    for (std::size_t d = 0; d < v.dims.size() && d < type.shape.size(); ++d)
-      if (std::find(v.dims[d].begin(), v.dims[d].end(), f) != v.dims[d].end()) return type.shape[d];
-    return 0;
+    const auto d = ir::dimension_with(*v.dims, f);
+    return d ? v.scope->graph->type(v.var).shape[*d] : 0;
   }
 
   void visit(FlowItem& item, int level) {
@@ -120,9 +116,9 @@ class Propagation {
                                int level) const {
     std::vector<Offer> offers;
     const FlowValue& target = item.values[t];
-    for (const auto& dim : target.dims)
+    for (const auto& dim : *target.dims)
       for (int f : dim) {
-        const ir::Factor& factor = item.rule.factors[static_cast<std::size_t>(f)];
+        const ir::Factor& factor = item.rule->factor(f);
         if (factor.kind != FactorKind::Pass && level < 4) continue;
         const Axes& mine = known[t].axes[static_cast<std::size_t>(f)];
         bool from_results = !item.edge && !target.result && in_results(item, f);
@@ -152,32 +148,30 @@ class Propagation {
     const FlowValue& v = item.values[t];
     Sharding& to = layout(v);
     const ir::Type& type = v.scope->graph->type(v.var);
-    if (v.scope->mesh[static_cast<std::size_t>(v.var.id)]->axes[axis].kind == runtime::AxisKind::Explicit &&
-        !v.scope->blocked.has(axis))
+    if (v.scope->mesh[at(v.var)]->axes[axis].kind == runtime::AxisKind::Explicit && !v.scope->blocked.has(axis))
       return false;
     if (v.scope->blocked.has(axis) || to.split_axes().has(axis) || to.unreduced.has(axis)) return false;
-    if (!divides(item.rule, v.dims, axes, f, axis, mesh_)) return false;
-    for (std::size_t d = 0; d < v.dims.size(); ++d) {
-      const auto& dim = v.dims[d];
-      if (std::find(dim.begin(), dim.end(), f) == dim.end()) continue;
-      auto& axes_of_dim = to.dims[d];
-      if (!axes_of_dim.open) return false;
-      std::size_t seen =
-          0;  // axes that the factors account for; others (overflow, or another spec outside) block the dimension
-      for (int g : dim) seen += axes[static_cast<std::size_t>(g)].size();
-      std::size_t outside = d < v.outside.size() ? v.outside[d].size() : 0;
-      if (seen + outside != axes_of_dim.axes.size()) return false;
-      if (outside && !is_prefix(v.outside[d], axes_of_dim.axes)) return false;
-      for (auto g = std::find(dim.begin(), dim.end(), f) + 1; g != dim.end(); ++g)
-        if (!axes[static_cast<std::size_t>(*g)].empty()) return false;
-      Axes grown = axes_of_dim.axes;  // an operation may change the size of a dimension that it cannot split
-      grown.push_back(axis);
-      if (dim.size() == 1 && type.shape[d] % parts(mesh_, grown) != 0) return false;
-      axes_of_dim.axes = std::move(grown);
-      axes[static_cast<std::size_t>(f)].push_back(axis);
-      return true;
-    }
-    return false;
+    if (!divides(*item.rule, *v.dims, axes, f, axis, mesh_)) return false;
+    const auto found = ir::dimension_with(*v.dims, f);
+    if (!found) return false;
+    const std::size_t d = *found;
+    const ir::DimFactors& dim = (*v.dims)[d];
+    auto& axes_of_dim = to.dims[d];
+    if (!axes_of_dim.open) return false;
+    std::size_t seen =
+        0;  // axes that the factors account for; others (overflow, or another spec outside) block the dimension
+    for (int g : dim) seen += axes[static_cast<std::size_t>(g)].size();
+    std::size_t outside = d < v.outside.size() ? v.outside[d].size() : 0;
+    if (seen + outside != axes_of_dim.axes.size()) return false;
+    if (outside && !is_prefix(v.outside[d], axes_of_dim.axes)) return false;
+    for (auto g = std::find(dim.begin(), dim.end(), f) + 1; g != dim.end(); ++g)
+      if (!axes[static_cast<std::size_t>(*g)].empty()) return false;
+    Axes grown = axes_of_dim.axes;  // an operation may change the size of a dimension that it cannot split
+    grown.push_back(axis);
+    if (dim.size() == 1 && type.shape[d] % mesh_.size_of(grown) != 0) return false;
+    axes_of_dim.axes = std::move(grown);
+    axes[static_cast<std::size_t>(f)].push_back(axis);
+    return true;
   }
 
   DataFlow& flow_;

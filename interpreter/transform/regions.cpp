@@ -1,9 +1,10 @@
 #include "interpreter/transform/regions.h"
-#include "interpreter/transform/nodes.h"
 
+#include <algorithm>
 #include <stdexcept>
 
-#include "interpreter/transform/cotangent.h"
+#include "interpreter/transform/differentiate.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 namespace {
@@ -19,6 +20,13 @@ Marks marks_of(const Graph& g, std::span<const Var> vars) {
   return m;
 }
 
+bool any(const Marks& m, const Vars& vars) {
+  return std::any_of(vars.begin(), vars.end(), [&](Var v) { return m[at(v)] != 0; });
+}
+bool all(const Marks& m, const Vars& vars) {
+  return std::all_of(vars.begin(), vars.end(), [&](Var v) { return m[at(v)] != 0; });
+}
+
 // Cheap to do again: elementwise codes of little work, rearrangements, values made of nothing.
 bool cheap(const Node& n) {
   if (n.outputs.size() != 1 || !n.regions.empty()) return false;
@@ -32,25 +40,18 @@ bool cheap(const Node& n) {
 
 bool has_effects(const Node& node) {
   if (ir::is_effect(*node.op)) return true;
-  for (const auto& r : node.regions)
-    if (has_effects(*r)) return true;
-  return false;
+  return std::any_of(node.regions.begin(), node.regions.end(), [](const auto& r) { return has_effects(*r); });
 }
 
 bool has_effects(const Graph& graph) {
-  for (const Node& n : graph.nodes)
-    if (has_effects(n)) return true;
-  return false;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return has_effects(n); });
 }
 
 Marks reached(const Graph& g, std::span<const Var> from) {
   Marks m = marks_of(g, from);
-  for (const Node& n : g.nodes) {
-    bool any = false;
-    for (Var v : n.inputs) any |= m[at(v)] != 0;
-    if (any)
+  for (const Node& n : g.nodes)
+    if (any(m, n.inputs))
       for (Var v : n.outputs) m[at(v)] = 1;
-  }
   return m;
 }
 
@@ -58,9 +59,7 @@ Marks active(const Graph& g, std::span<const Var> from) {
   Marks m = marks_of(g, from);
   for (Var v : from) m[at(v)] = differentiable(g.type(v));
   for (const Node& n : g.nodes) {
-    bool any = false;
-    for (Var v : n.inputs) any |= m[at(v)] != 0;
-    if (!any || std::holds_alternative<ir::Zero>(n.op->derivative)) continue;
+    if (!any(m, n.inputs) || std::holds_alternative<ir::Zero>(n.op->derivative)) continue;
     for (Var v : n.outputs) m[at(v)] = differentiable(g.type(v));
   }
   return m;
@@ -70,9 +69,9 @@ Marks useful(const Graph& g, std::span<const Var> results) {
   Marks m = marks_of(g, results);
   for (std::size_t i = g.nodes.size(); i-- > 0;) {
     const Node& n = g.nodes[i];
-    bool any = false;
-    for (Var v : n.outputs) any |= m[at(v)] && differentiable(g.type(v));
-    if (!any || std::holds_alternative<ir::Zero>(n.op->derivative)) continue;
+    const bool used =
+        std::any_of(n.outputs.begin(), n.outputs.end(), [&](Var v) { return m[at(v)] && differentiable(g.type(v)); });
+    if (!used || std::holds_alternative<ir::Zero>(n.op->derivative)) continue;
     for (Var v : n.inputs)
       if (differentiable(g.type(v))) m[at(v)] = 1;
   }
@@ -88,46 +87,36 @@ ir::Builder builder_like(const ir::OpTable& table, const Graph& like) {
 Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> params, std::span<const Var> results,
               bool effects) {
   Marks given = marks_of(g, params), there = given, need = marks_of(g, results);
-  for (const Node& n : g.nodes) {
-    bool all = true;
-    for (Var v : n.inputs) all &= there[at(v)] != 0;
-    if (all)
+  for (const Node& n : g.nodes)
+    if (all(there, n.inputs))
       for (Var v : n.outputs) there[at(v)] = 1;
-  }
   Marks take(g.nodes.size(), 0);
   for (std::size_t i = g.nodes.size(); i-- > 0;) {
     const Node& n = g.nodes[i];
-    bool wanted = false, computable = true;
-    for (Var v : n.inputs) computable &= there[at(v)] != 0;
+    bool wanted = false;
     for (Var v : n.outputs) wanted |= need[at(v)] && !given[at(v)];
-    if (!wanted && !(effects && computable && has_effects(n))) continue;
+    if (!wanted && !(effects && all(there, n.inputs) && has_effects(n))) continue;
     take[i] = 1;
     for (Var v : n.inputs) need[at(v)] = 1;
   }
   ir::Builder b = builder_like(table, g);
-  Vars now(g.types.size());
-  for (Var p : params) now[at(p)] = b.param(g.type(p));
+  ir::GraphCopy now(b, g);
+  for (Var p : params) now[p] = b.param(g.type(p));
+  const auto known = [&](std::span<const Var> vars, const char* what) {
+    Vars out = now({vars.begin(), vars.end()});
+    if (std::any_of(out.begin(), out.end(), [](Var v) { return !v.valid(); }))
+      throw std::logic_error(std::string("extract: ") + what + " does not follow from the parameters");
+    return out;
+  };
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     if (!take[i]) continue;
     const Node& n = g.nodes[i];
-    ir::SpanScope scope(b, n.span);
-    Vars inputs;
-    for (Var v : n.inputs) {
-      if (!now[at(v)].valid()) throw std::logic_error("extract: a value does not follow from the parameters");
-      inputs.push_back(now[at(v)]);
-    }
-    std::vector<ir::Type> types;
-    for (Var v : n.outputs) types.push_back(g.type(v));
-    Vars outputs = b.append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(types));
-    for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (!given[at(n.outputs[k])]) now[at(n.outputs[k])] = outputs[k];
+    const Vars before = now(n.outputs);
+    now.node(n, known(n.inputs, "a value"), n.attrs, n.regions);
+    for (std::size_t k = 0; k < before.size(); ++k)
+      if (given[at(n.outputs[k])]) now[n.outputs[k]] = before[k];
   }
-  Vars out;
-  for (Var r : results) {
-    if (!now[at(r)].valid()) throw std::logic_error("extract: a result does not follow from the parameters");
-    out.push_back(now[at(r)]);
-  }
-  return b.finish(std::move(out));
+  return b.finish(known(results, "a result"));
 }
 
 Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
@@ -137,13 +126,10 @@ Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
 Residuals keep(const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free,
                const Marks& steady) {
   Marks asked(g.types.size(), 0);
-  for (const Node& n : g.nodes) {
-    bool is_late = false;
-    for (Var v : n.outputs) is_late |= late[at(v)] != 0;
-    if (!is_late) continue;
-    for (Var v : n.inputs)
-      if (!late[at(v)]) asked[at(v)] = 1;
-  }
+  for (const Node& n : g.nodes)
+    if (any(late, n.outputs))
+      for (Var v : n.inputs)
+        if (!late[at(v)]) asked[at(v)] = 1;
   for (Var v : results)
     if (!late[at(v)]) asked[at(v)] = 1;
   // A value larger than what it is cheaply made of gives way to that.
@@ -152,8 +138,8 @@ Residuals keep(const Graph& g, const Marks& late, std::span<const Var> results, 
     if (n.outputs.size() != 1 || !asked[at(n.outputs[0])] || !cheap(n)) continue;
     std::int64_t more = 0;
     for (Var v : n.inputs)
-      if (!free[at(v)] && !asked[at(v)]) more += bytes(g.type(v));
-    if (more >= bytes(g.type(n.outputs[0]))) continue;
+      if (!free[at(v)] && !asked[at(v)]) more += bytes_of(g.type(v));
+    if (more >= bytes_of(g.type(n.outputs[0]))) continue;
     asked[at(n.outputs[0])] = 0;
     for (Var v : n.inputs) asked[at(v)] = 1;
   }
@@ -167,10 +153,9 @@ Residuals keep(const Graph& g, const Marks& late, std::span<const Var> results, 
   for (Var p : g.params) hand_over(p);
   for (const Node& n : g.nodes) {
     if (n.outputs.empty() || late[at(n.outputs[0])]) continue;
-    bool all = cheap(n);
-    for (Var v : n.inputs) all &= there[at(v)] != 0;
+    const bool made_again = cheap(n) && all(there, n.inputs);
     for (Var v : n.outputs)
-      if (all)
+      if (made_again)
         there[at(v)] = 1;
       else
         hand_over(v);

@@ -1,11 +1,9 @@
 // One forward walk that finds equal nodes and nodes that change nothing, then dead code. Every node that is merged has
 // equal attributes: a `barrier` (recomputation on purpose) therefore keeps its nodes apart from those outside.
-#include "interpreter/transform/simplify.h"
-#include "interpreter/transform/nodes.h"
-
 #include <unordered_map>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
@@ -20,48 +18,36 @@ using ir::Vars;
 class Simplifier {
  public:
   Simplifier(const ir::OpTable& table, const Graph& g)
-      : table_(table), core_(table.core()), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
+      : table_(table), core_(table.core()), g_(g), b_(builder_like(table, g)), now_(b_, g) {}
 
   Graph run() {
-    for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
+    now_.params();
     for (const Node& n : g_.nodes) node(n);
-    Vars results;
-    for (Var r : g_.results) results.push_back(now_[at(r)]);
-    return b_.finish(std::move(results));
+    return now_.finish();
   }
 
  private:
   void node(const Node& n) {
-    Vars inputs;
+    Vars inputs = now_(n.inputs);
     std::size_t hash = ir::mix(std::hash<const void*>{}(n.op), ir::hash(n.attrs));
-    for (Var v : n.inputs) {
-      inputs.push_back(now_[at(v)]);
-      hash = ir::mix(hash, static_cast<std::size_t>(inputs.back().id));
-    }
+    for (Var v : inputs) hash = ir::mix(hash, at(v));
     std::vector<GraphRef> regions;
     for (const auto& r : n.regions) {
-      regions.push_back(std::make_shared<const Graph>(simplify(table_, *r)));
+      regions.push_back(share(simplify(table_, *r)));
       hash = ir::mix(hash, ir::hash(*regions.back()));
     }
     if (Var same = unchanged(n, inputs); same.valid()) {
-      now_[at(n.outputs[0])] = same;
+      now_[n.outputs[0]] = same;
       return;
     }
     bool effects = has_effects(n);
     if (!effects) {
       auto [from, to] = known_.equal_range(hash);
       for (auto it = from; it != to; ++it)
-        if (equals(b_.graph().nodes[it->second], n, inputs, regions)) {
-          for (std::size_t i = 0; i < n.outputs.size(); ++i)
-            now_[at(n.outputs[i])] = b_.graph().nodes[it->second].outputs[i];
-          return;
-        }
+        if (const Node& old = b_.graph().nodes[it->second]; equals(old, n, inputs, regions))
+          return now_.become(n.outputs, old.outputs);
     }
-    ir::SpanScope scope(b_, n.span);
-    std::vector<ir::Type> types;
-    for (Var v : n.outputs) types.push_back(g_.type(v));
-    Vars outputs = b_.append(*n.op, std::move(inputs), n.attrs, std::move(regions), std::move(types));
-    for (std::size_t i = 0; i < outputs.size(); ++i) now_[at(n.outputs[i])] = outputs[i];
+    now_.node(n, std::move(inputs), n.attrs, std::move(regions));
     if (!effects) known_.emplace(hash, b_.size() - 1);
   }
 
@@ -112,11 +98,9 @@ class Simplifier {
         continue;
       }
       if (made->op != core_.constant) return false;
-      const ir::AttrValue* value = made->attrs.find("value");
-      if (!value) return false;
-      if (auto* d = std::get_if<double>(value)) return *d == 1.0;
-      if (auto* i = std::get_if<std::int64_t>(value)) return *i == 1;
-      return false;
+      if (auto* d = made->attrs.get<double>("value")) return *d == 1.0;
+      auto* i = made->attrs.get<std::int64_t>("value");
+      return i && *i == 1;
     }
     return false;
   }
@@ -125,7 +109,7 @@ class Simplifier {
   const ir::CoreOps& core_;
   const Graph& g_;
   ir::Builder b_;
-  Vars now_;
+  ir::GraphCopy now_;
   std::unordered_multimap<std::size_t, std::size_t> known_;  // hash -> node of the new graph
 };
 

@@ -35,4 +35,11 @@ Strided broadcast(const Strided& x, const Shape& shape);                // NumPy
 Strided permuted(const Strided& x, const std::vector<int>& perm);       // perm[i]: the old dimension that becomes i
 std::optional<Strided> reshaped(const Strided& x, const Shape& shape);  // nothing where strides do not allow it
 
+// One element as a number of the host; of a complex number the real part. A float becomes an integer cut off and
+// clamped, nan 0.
+double element_double(DType dtype, const void* element);
+std::int64_t element_int(DType dtype, const void* element);
+// The other way round: a type takes what it can hold, of integers their lowest bits.
+void store_element(DType t, double value, std::int64_t integer, void* at);
+
 }  // namespace shard::runtime

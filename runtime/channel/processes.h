@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/channel/board.h"
 #include "runtime/channel/channel.h"
+#include "runtime/channel/progress_board.h"
 
 namespace shard::runtime {
 
@@ -33,7 +33,7 @@ class Processes {
     std::function<std::uint32_t(ScriptPlace)> line;
   };
   void set_script(Script script) { script_ = std::move(script); }
-  void set_board(std::unique_ptr<Board> board) { board_ = std::move(board); }
+  void set_board(std::unique_ptr<ProgressBoard> board) { board_ = std::move(board); }
   // A check sum goes behind all data. Every process has it, or none.
   void set_checked() { checked_ = true; }
   // A file that gets the last 64 meetings of this process where one of them fails.
@@ -85,7 +85,7 @@ class Processes {
   std::unique_ptr<Channel> channel_;
   std::chrono::milliseconds limit_;
   Script script_;
-  std::unique_ptr<Board> board_;
+  std::unique_ptr<ProgressBoard> board_;
   std::function<void(const std::string& what)> tell_;
   std::vector<std::uint64_t> met_;  // how often, by process
   Meeting at_;                      // which one is under way

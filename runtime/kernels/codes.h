@@ -1,6 +1,6 @@
 // The vocabulary of elementwise programs: one line a code. How many operands it has, what it gives, what it costs and
-// which element types it takes stand here and nowhere else; what it computes is its loop (vector/loops_*.cpp). Nobody
-// depends on the order of the lines.
+// which element types it takes stand here and nowhere else; what it computes is its function (vector/functions.h).
+// Nobody depends on the order of the lines.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -110,7 +110,7 @@ struct CodeFacts {
   Gives gives;
   int cost;
   TypeSet takes;
-  const char* hlo;  // null: interpreter/hlo/codes.cpp composes it
+  const char* hlo;  // null: interpreter/hlo/code_text.cpp composes it
 };
 const CodeFacts& facts(Code code);
 bool takes(Code code, DType type);

@@ -1,15 +1,15 @@
 // What an elementwise program becomes when it is prepared for fixed shapes: steps over slots of a scratch that is
 // reused by registers never alive together, and for each input and output how it reaches memory. Made once, run often
-// (elementwise.cpp).
+// (element_program.cpp).
 #pragma once
 #include <array>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/element_program.h"
 #include "runtime/kernels/nest.h"
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 

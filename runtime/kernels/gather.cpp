@@ -7,10 +7,49 @@
 #include <limits>
 
 #include "runtime/kernels/spread.h"
-#include "runtime/kernels/stored.h"
 #include "runtime/kernels/types.h"
 
 namespace shard::runtime {
+
+// visit_stored(dtype, f): as visit, and for the types that numbers are kept in as well. What is computed is
+// computed in f32 or i8 and rounded once.
+
+struct E4M3 {
+  std::uint8_t bits;
+};
+struct E5M2 {
+  std::uint8_t bits;
+};
+struct Int4 {
+  std::int8_t bits;
+};
+
+static float to_compute(E4M3 x) { return e4m3_to_f32(x.bits); }
+static float to_compute(E5M2 x) { return e5m2_to_f32(x.bits); }
+static std::int8_t to_compute(Int4 x) { return x.bits; }
+
+template <class T>
+T kept_as(Compute<T> x) {  // from_compute of these types too
+  if constexpr (std::is_same_v<T, E4M3>)
+    return {f32_to_e4m3(x)};
+  else if constexpr (std::is_same_v<T, E5M2>)
+    return {f32_to_e5m2(x)};
+  else if constexpr (std::is_same_v<T, Int4>)
+    return {to_i4(x)};
+  else
+    return from_compute<T>(x);
+}
+
+template <class F>
+decltype(auto) visit_stored(DType t, F&& f) {
+  switch (t) {
+    case DType::F8E4M3: return f(E4M3{});
+    case DType::F8E5M2: return f(E5M2{});
+    case DType::I4: return f(Int4{});
+    default: return visit(t, f);
+  }
+}
+
 namespace {
 
 constexpr std::int64_t kGatherWork = 16 * 1024;  // elements a task should move

@@ -16,12 +16,12 @@ namespace shard::runtime {
 
 enum class Reduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
 
-// ---- layout.cpp: moving elements (dtype of both is the same; any type, key too)
+// ---- copies.cpp: moving elements (dtype of both is the same; any type, key too)
 void copy(const View& in, const View& out);                      // same shapes; `in` and `out` may have any strides
 void fill(const View& out, double value, std::int64_t integer);  // integer is used for integer and bool types
 void iota(const View& out, int axis);                            // out[..., i, ...] = i, in out's type
 
-// ---- reduce.cpp: over `axes`; out has the kept dimensions, in order. f16, bf16 sum in f32. Sums are pairwise in a
+// ---- reductions.cpp: over `axes`; out has the kept dimensions, in order. f16, bf16 sum in f32. Sums are pairwise in a
 // fixed order; Max and Min spread nan. Key is not reduced.
 void reduce(Reduce op, const View& in, std::span<const int> axes, const View& out);
 
@@ -39,7 +39,7 @@ BlockReduction bind_reduce_blocks(Reduce op, const View& in, int devices, const 
 // Index (i32) of the largest or smallest along one axis, the first of equals, nan counts as the extreme (NumPy, JAX).
 void arg_reduce(bool largest, const View& in, int axis, const View& out);
 
-// ---- order.cpp: along the last dimension, stable; nan is the largest: last, first when descending
+// ---- sorting.cpp: along the last dimension, stable; nan is the largest: last, first when descending
 void sort(const View& in, const View& out, bool descending = false, const Stop* stop = nullptr);
 // Where `out_i32` has shorter lines, the first positions only.
 void argsort(const View& in, const View& out_i32, bool descending = false, const Stop* stop = nullptr);
@@ -101,10 +101,10 @@ class Overlap {
   std::vector<Piece> pieces_;
 };
 
-// ---- random.cpp: Threefry-2x32, partitionable counters (JAX's): element with flat index i of the *whole* array uses
-// counter i. key: [batch] of dtype Key. out: [batch, count]; element j of the block has flat index offset[j]: a dense
-// block of a whole array of shape `whole` that starts at `start` and has shape `block` (numel(block) == count). out u8,
-// u16, u32 or u64.
+// ---- random_bits.cpp: Threefry-2x32, partitionable counters (JAX's): element with flat index i of the *whole* array
+// uses counter i. key: [batch] of dtype Key. out: [batch, count]; element j of the block has flat index offset[j]: a
+// dense block of a whole array of shape `whole` that starts at `start` and has shape `block` (numel(block) == count).
+// out u8, u16, u32 or u64.
 void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block,
                  const View& out, const Stop* stop = nullptr);
 void key_from_seed(std::int64_t seed, std::uint32_t words[2]);

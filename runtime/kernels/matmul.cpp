@@ -10,7 +10,7 @@
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
 #include "runtime/kernels/types.h"
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 struct MatrixOperand {  // of any strides

@@ -1,9 +1,9 @@
-// The loops of one reduction of one element type. Narrow floats accumulate in f32. Shared by reduce.cpp (within a
+// The loops of one reduction of one element type. Narrow floats accumulate in f32. Shared by reductions.cpp (within a
 // block) and blocks.cpp (over blocks) only.
 #pragma once
 #include <string>
 
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 

@@ -3,26 +3,15 @@
 
 #include <cstring>
 
-#include "runtime/array/half.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/mesh/part.h"
 
 namespace shard::runtime {
 namespace {
 
-// Index of the device at `position` along each axis of the mesh.
-std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
-  std::vector<std::int64_t> at(mesh.axes.size());
-  for (std::size_t i = at.size(); i-- > 0;) {
-    at[i] = position % mesh.axes[i].size;
-    position /= mesh.axes[i].size;
-  }
-  return at;
-}
-
 // The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
-// `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
-View global_order(const DeviceArray& a, int& pending) {
+// `unreduced_dims` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
+View global_order(const DeviceArray& a, int& unreduced_dims) {
   const View v = a.view();
   const std::vector<AxisId> distinct = a.distinct.list();
   View out{v.dtype, {}, {}, v.data};
@@ -34,7 +23,7 @@ View global_order(const DeviceArray& a, int& pending) {
       }
   };
   for (const AxisId axis : a.layout.unreduced.list()) add_axis(axis);
-  pending = static_cast<int>(out.shape.size());
+  unreduced_dims = static_cast<int>(out.shape.size());
   for (std::size_t d = 0; d < a.type.shape.size(); ++d) {
     for (const AxisId axis : a.layout.dims[d].axes) add_axis(axis);
     out.shape.push_back(v.shape[distinct.size() + d]);
@@ -104,9 +93,10 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 ArrayRef to_host(Pool& pool, const ArrayRef& array) {
   const ArrayRef a = whole(pool, here(pool, array));
   if (a->distinct.empty()) return a;
-  int pending = 0;
-  const View blocks = global_order(*a, pending);
-  if (pending == 0 && is_contiguous(blocks) && a->distinct == a->layout.split_axes()) {  // memory is in order already
+  int unreduced_dims = 0;
+  const View blocks = global_order(*a, unreduced_dims);
+  if (unreduced_dims == 0 && is_contiguous(blocks) &&
+      a->distinct == a->layout.split_axes()) {  // memory is in order already
     auto out = std::make_shared<DeviceArray>();
     out->type = Type::of(a->type.dtype, a->type.shape, a->type.weak);
     out->layout = out->type.sharding;
@@ -114,28 +104,28 @@ ArrayRef to_host(Pool& pool, const ArrayRef& array) {
     return out;
   }
   auto out = new_block(pool, a->type.dtype, a->type.shape, a->type.weak);
-  const Shape kept(blocks.shape.begin() + pending, blocks.shape.end());
+  const Shape kept(blocks.shape.begin() + unreduced_dims, blocks.shape.end());
   const View target = contiguous(a->type.dtype, kept, out->buffer->data());
-  if (pending == 0) {
+  if (unreduced_dims == 0) {
     copy(blocks, target);
   } else {
-    join_terms(a->layout.pending, blocks, pending, target);
+    join_terms(a->layout.unreduced_kind, blocks, unreduced_dims, target);
   }
   return out;
 }
 
-void join_terms(Pending kind, const View& terms, int pending, const View& to) {
-  const Reduce op = kind == Pending::Max         ? Reduce::Max
-                    : kind == Pending::Min       ? Reduce::Min
+void join_terms(UnreducedKind kind, const View& terms, int unreduced_dims, const View& to) {
+  const Reduce op = kind == UnreducedKind::Max   ? Reduce::Max
+                    : kind == UnreducedKind::Min ? Reduce::Min
                     : terms.dtype == DType::Bool ? Reduce::Or
                                                  : Reduce::Sum;
-  reduce_blocks(op, terms, pending, to);
+  reduce_blocks(op, terms, unreduced_dims, to);
 }
 
 View global_view(const DeviceArray& a) {
   if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are not in this process");
-  int pending = 0;
-  return global_order(a, pending);
+  int unreduced_dims = 0;
+  return global_order(a, unreduced_dims);
 }
 
 ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
@@ -144,7 +134,7 @@ ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
   auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;
   if (!a->distinct.empty()) {
-    const std::vector<std::int64_t> at = coordinates(*a->type.mesh, position);
+    const std::vector<std::int64_t> at = coordinates_of(*a->type.mesh, position);
     for (const AxisId axis : a->distinct.list()) block = block * a->type.mesh->size_of(axis) + at[axis];
   }
   const std::size_t bytes = out->buffer->bytes();
@@ -158,50 +148,13 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   const Shape local = a.local();
   std::vector<std::int64_t> at;
-  if (a.type.mesh) at = coordinates(*a.type.mesh, position);
+  if (a.type.mesh) at = coordinates_of(*a.type.mesh, position);
   for (std::size_t d = 0; d < local.size(); ++d) {
     std::int64_t part = 0;
     for (const AxisId axis : a.layout.dims[d].axes) part = part * a.type.mesh->size_of(axis) + at[axis];
     out.emplace_back(part * local[d], (part + 1) * local[d]);
   }
   return out;
-}
-
-double element_double(DType dtype, const void* p) {
-  switch (dtype) {
-    case DType::F16: return f16_to_f32(*static_cast<const std::uint16_t*>(p));
-    case DType::BF16: return bf16_to_f32(*static_cast<const std::uint16_t*>(p));
-    case DType::F8E4M3: return e4m3_to_f32(*static_cast<const std::uint8_t*>(p));
-    case DType::F8E5M2: return e5m2_to_f32(*static_cast<const std::uint8_t*>(p));
-    case DType::C64:  // the real part
-    case DType::F32: return *static_cast<const float*>(p);
-    case DType::C128:
-    case DType::F64: return *static_cast<const double*>(p);
-    case DType::U64: return static_cast<double>(*static_cast<const std::uint64_t*>(p));
-    default: return static_cast<double>(element_int(dtype, p));
-  }
-}
-
-std::int64_t element_int(DType dtype, const void* p) {
-  switch (dtype) {
-    case DType::Bool:
-    case DType::U8: return *static_cast<const std::uint8_t*>(p);
-    case DType::I4:
-    case DType::I8: return *static_cast<const std::int8_t*>(p);
-    case DType::I16: return *static_cast<const std::int16_t*>(p);
-    case DType::U16: return *static_cast<const std::uint16_t*>(p);
-    case DType::I32: return *static_cast<const std::int32_t*>(p);
-    case DType::U32: return *static_cast<const std::uint32_t*>(p);
-    case DType::I64:
-    case DType::U64:
-    case DType::Key: return *static_cast<const std::int64_t*>(p);
-    default: break;
-  }
-  const double x = element_double(dtype, p);  // a float is cut off and clamped, nan is 0
-  if (!(x == x)) return 0;
-  if (x >= 0x1p63) return INT64_MAX;
-  if (x < -0x1p63) return INT64_MIN;
-  return static_cast<std::int64_t>(x);
 }
 
 namespace {

@@ -14,9 +14,9 @@ namespace shard::runtime {
 struct DeviceArray;
 
 // Elements that do not lie in this process's memory: on the devices of a target that is not here, or in a file.
-class Elsewhere {
+class RemoteBlocks {
  public:
-  virtual ~Elsewhere() = default;
+  virtual ~RemoteBlocks() = default;
   // The array's blocks in one buffer, as `DeviceArray::buffer` has them.
   virtual BufferRef fetch(Pool& pool, const DeviceArray& array) const = 0;
   // Whether parts can be had without the whole; then `read` fills a view with the elements from `origin` on. Any
@@ -34,7 +34,7 @@ struct DeviceArray {
   // At most one of the two; without either the array stands for its type and layout, and reading an element throws
   // RuntimeError("unknown").
   BufferRef buffer;
-  std::shared_ptr<const Elsewhere> elsewhere;
+  std::shared_ptr<const RemoteBlocks> elsewhere;
   bool has_elements() const { return buffer || elsewhere; }
   Shape local() const;     // shape of one block
   Shape physical() const;  // [distinct axes..., local...]; of several processes the blocks of this one
@@ -50,16 +50,17 @@ ArrayRef here(Pool& pool, const ArrayRef& a);
 ArrayRef whole(Pool& pool, const ArrayRef& a);
 // A new single-block array (never laid out) from host data in row-major order.
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak = false);
-// The whole value in row-major order on the host, as one block (pending sums are added up). Returns `a` itself where it
-// already is one.
+// The whole value in row-major order on the host, as one block (unreduced sums are added up). Returns `a` itself where
+// it already is one.
 ArrayRef to_host(Pool& pool, const ArrayRef& a);
 // A view of the whole value on the blocks where they lie: for each dimension the axes that split it, major to minor,
 // then the size within a block, so that the view's elements in row-major order are the value's. Of an array without
-// pending sums, whole.
+// unreduced sums, whole.
 View global_view(const DeviceArray& a);
-// The value whose terms lie along the first `pending` dimensions: their sum (maximum, minimum; of truth values: or).
-void join_terms(Pending kind, const View& terms, int pending, const View& to);
-// The block that the device at `position` (row-major in the mesh) holds, as a single-block array.
+// The value whose terms lie along the first `unreduced_dims` dimensions: their sum (maximum, minimum; of truth values:
+// or).
+void join_terms(UnreducedKind kind, const View& terms, int unreduced_dims, const View& to);
+// The block that the device at `position` holds, as a single-block array.
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position);
 // For each dimension, the half-open range of global indices that the device at `position` holds.
 std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a, std::int64_t position);
@@ -67,7 +68,5 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
 double element_double(const DeviceArray& a, std::int64_t flat);
 std::int64_t element_int(const DeviceArray& a, std::int64_t flat);
 ArrayRef parts_of(const ArrayRef& host);  // of complex numbers, a last dimension of 2 with their parts; else itself
-double element_double(DType dtype, const void* element);
-std::int64_t element_int(DType dtype, const void* element);
 
 }  // namespace shard::runtime

@@ -35,7 +35,7 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
     block.terms.shape.push_back(a.type.mesh->size_of(axis));
     block.terms.strides.push_back(stride_of(axis));
   }
-  block.pending = static_cast<int>(block.terms.shape.size());
+  block.unreduced_dims = static_cast<int>(block.terms.shape.size());
   block.terms.shape.insert(block.terms.shape.end(), local.begin(), local.end());
   block.terms.strides.insert(block.terms.strides.end(),
                              all.strides.begin() + static_cast<std::ptrdiff_t>(distinct.size()), all.strides.end());
@@ -93,18 +93,18 @@ ArrayRef new_placed(Pool& pool, const Placement& at,
   if (at.type.mesh) out->distinct = at.layout.split_axes() | at.layout.unreduced;
   const std::int64_t bytes = checked_bytes(out->physical(), item);
   out->buffer = pool.allocate(static_cast<std::size_t>(bytes));
-  // The value is the first term of a pending sum; the others are zero, or of a maximum the same.
-  const bool sum = at.layout.pending == Pending::Sum;
+  // The value is the first term of an unreduced sum; the others are zero, or of a maximum the same.
+  const bool sum = at.layout.unreduced_kind == UnreducedKind::Sum;
   if (!at.layout.unreduced.empty() && sum) std::memset(out->buffer->data(), 0, static_cast<std::size_t>(bytes));
   for (const DeviceBlock& block : device_blocks(*out)) {
     View one = block.terms;
-    one.shape.erase(one.shape.begin(), one.shape.begin() + block.pending);
-    one.strides.erase(one.strides.begin(), one.strides.begin() + block.pending);
+    one.shape.erase(one.shape.begin(), one.shape.begin() + block.unreduced_dims);
+    one.strides.erase(one.strides.begin(), one.strides.begin() + block.unreduced_dims);
     fill(block.origin, one);
-    if (block.pending == 0 || sum) continue;
+    if (block.unreduced_dims == 0 || sum) continue;
     View same = one;  // seen once for each term
     same.shape = block.terms.shape;
-    same.strides.insert(same.strides.begin(), static_cast<std::size_t>(block.pending), 0);
+    same.strides.insert(same.strides.begin(), static_cast<std::size_t>(block.unreduced_dims), 0);
     copy(same, block.terms);
   }
   return out;

@@ -9,8 +9,8 @@ namespace shard::runtime {
 
 struct DeviceBlock {
   Shape origin;
-  View terms;  // the block; in front `pending` dimensions of terms that are summed (maximum, minimum)
-  int pending = 0;
+  View terms;  // the block; in front `unreduced_dims` dimensions of terms that are summed (maximum, minimum)
+  int unreduced_dims = 0;
   std::int64_t number = 0;  // among all blocks of the array, those of other processes too
 };
 // The distinct blocks that split the array, in row-major order of their places; of several processes those of this one.
@@ -27,7 +27,7 @@ struct Placement {
 Placement placement_of(const DeviceArray& a);
 Placement placement_of(const Type& type);  // a type that is a value names all axes that split it
 // A new array so laid out. `fill` is called for each distinct block with a view of its elements; what else there is of
-// a pending sum is set here.
+// an unreduced sum is set here.
 ArrayRef new_placed(Pool& pool, const Placement& at,
                     const std::function<void(const Shape& origin, const View& to)>& fill);
 

@@ -24,6 +24,18 @@ std::int64_t Mesh::size_of(AxisSet s) const {
   return n;
 }
 
+AxisSet Mesh::real(AxisSet s) const {
+  for (AxisId a : s.list())
+    if (axes[a].size == 1) s.remove(a);
+  return s;
+}
+
+std::int64_t Mesh::size_of(const std::vector<AxisId>& list) const {
+  std::int64_t n = 1;
+  for (AxisId a : list) n *= axes[a].size;
+  return n;
+}
+
 AxisSet Mesh::all() const {
   AxisSet s;
   for (std::size_t i = 0; i < axes.size(); ++i) s.add(static_cast<AxisId>(i));
@@ -42,6 +54,34 @@ bool same_devices(const Mesh& a, const Mesh& b) {
   for (std::size_t i = 0; i < a.axes.size(); ++i)
     if (a.axes[i].name != b.axes[i].name || a.axes[i].size != b.axes[i].size) return false;
   return true;
+}
+
+std::vector<std::int64_t> sizes_of(const Mesh& mesh) {
+  std::vector<std::int64_t> out;
+  for (const MeshAxis& a : mesh.axes) out.push_back(a.size);
+  return out;
+}
+
+std::vector<std::int64_t> coordinates_of(std::int64_t position, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> at(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    at[i] = position % sizes[i];
+    position /= sizes[i];
+  }
+  return at;
+}
+
+std::vector<std::vector<std::int64_t>> ways_to_divide(std::int64_t devices, std::size_t axes) {
+  if (axes == 1) return {{devices}};
+  std::vector<std::vector<std::int64_t>> out;
+  for (std::int64_t first = 1; first <= devices; ++first) {
+    if (devices % first) continue;
+    for (std::vector<std::int64_t>& sizes : ways_to_divide(devices / first, axes - 1)) {
+      sizes.insert(sizes.begin(), first);
+      out.push_back(std::move(sizes));
+    }
+  }
+  return out;
 }
 
 std::string to_string(const Mesh& mesh) {

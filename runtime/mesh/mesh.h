@@ -23,6 +23,11 @@ class AxisSet {  // a set of axes of one mesh
     s.add(a);
     return s;
   }
+  static AxisSet of(const std::vector<AxisId>& axes) {
+    AxisSet s;
+    for (AxisId a : axes) s.add(a);
+    return s;
+  }
   void add(AxisId a) { bits_ |= 1u << a; }
   void remove(AxisId a) { bits_ &= ~(1u << a); }
   bool has(AxisId a) const { return bits_ >> a & 1u; }
@@ -65,6 +70,8 @@ struct Mesh {
   std::optional<AxisId> find(std::string_view axis) const;
   std::int64_t size_of(AxisId a) const { return axes[a].size; }
   std::int64_t size_of(AxisSet s) const;
+  std::int64_t size_of(const std::vector<AxisId>& list) const;  // the product of their sizes
+  AxisSet real(AxisSet s) const;                                // without axes of size 1
   AxisSet all() const;
   AxisSet of_kind(AxisKind k) const;
   bool operator==(const Mesh& o) const { return axes == o.axes && devices == o.devices; }
@@ -74,5 +81,13 @@ inline bool same_mesh(const MeshRef& a, const MeshRef& b) { return a == b || (a 
 
 bool same_devices(const Mesh& a, const Mesh& b);  // axes' names and sizes, and devices, are equal (kinds may differ)
 std::string to_string(const Mesh& mesh);          // "(@data: 4, @model: 2 explicit)"
+std::vector<std::int64_t> sizes_of(const Mesh& mesh);  // of its axes
+// The coordinates of a row-major position, among these sizes or along the axes of the mesh.
+std::vector<std::int64_t> coordinates_of(std::int64_t position, const std::vector<std::int64_t>& sizes);
+inline std::vector<std::int64_t> coordinates_of(const Mesh& mesh, std::int64_t position) {
+  return coordinates_of(position, sizes_of(mesh));
+}
+// All sizes of so many axes, first to last, that make `devices` together.
+std::vector<std::vector<std::int64_t>> ways_to_divide(std::int64_t devices, std::size_t axes);
 
 }  // namespace shard::runtime

@@ -7,21 +7,6 @@
 namespace shard::runtime {
 namespace {
 
-std::vector<std::int64_t> place_of(std::int64_t position, const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> at(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    at[i] = position % sizes[i];
-    position /= sizes[i];
-  }
-  return at;
-}
-
-std::vector<std::int64_t> sizes_of(const Mesh& mesh) {
-  std::vector<std::int64_t> out;
-  for (const MeshAxis& a : mesh.axes) out.push_back(a.size);
-  return out;
-}
-
 std::vector<std::int64_t> processes_along(const Mesh& mesh) {  // how many, by axis
   std::vector<std::int64_t> out;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) out.push_back(mesh.axes[a].size / mesh.part->here.axes[a].size);
@@ -38,7 +23,7 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   std::vector<std::int64_t> box(whole.size(), 1);  // of the process that has the first device
   for (std::int64_t p = 0; p < mesh.size(); ++p)
     if (owner(p) == owner(0)) {
-      const std::vector<std::int64_t> at = place_of(p, whole);
+      const std::vector<std::int64_t> at = coordinates_of(p, whole);
       for (std::size_t a = 0; a < box.size(); ++a) box[a] = std::max(box[a], at[a] + 1);
     }
   std::vector<std::int64_t> cells;
@@ -55,7 +40,7 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   out->here.part = nullptr;
   out->here.devices.clear();
   for (std::int64_t p = 0; p < mesh.size(); ++p) {
-    const std::vector<std::int64_t> at = place_of(p, whole);
+    const std::vector<std::int64_t> at = coordinates_of(p, whole);
     std::int64_t cell = 0;
     for (std::size_t a = 0; a < box.size(); ++a) cell = cell * cells[a] + at[a] / box[a];
     int& there = out->grid[static_cast<std::size_t>(cell)];
@@ -69,7 +54,7 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   const auto mine = std::find(out->grid.begin(), out->grid.end(), processes->index());
   if (mine == out->grid.end()) return nullptr;
   out->processes = processes;
-  out->first = place_of(mine - out->grid.begin(), cells);
+  out->first = coordinates_of(mine - out->grid.begin(), cells);
   for (std::size_t a = 0; a < box.size(); ++a) {
     out->first[a] *= box[a];
     out->here.axes[a].size = box[a];
@@ -87,7 +72,7 @@ std::vector<int> members_along(const Mesh& mesh, std::span<const AxisId> along) 
   for (AxisId a : along) sizes.push_back(cells[a]), count *= cells[a];
   std::vector<int> out;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::vector<std::int64_t> place = place_of(i, sizes);
+    const std::vector<std::int64_t> place = coordinates_of(i, sizes);
     for (std::size_t k = 0; k < along.size(); ++k) at[along[k]] = place[k];
     std::int64_t cell = 0;
     for (std::size_t a = 0; a < cells.size(); ++a) cell = cell * cells[a] + at[a];
@@ -115,7 +100,7 @@ GatherBlocks::GatherBlocks(const Mesh& mesh, const std::vector<AxisId>& order, A
   mine_.push_back(block_bytes), all_.push_back(block_bytes);
   for (const int member : members_) {
     const auto cell = std::find(mesh.part->grid.begin(), mesh.part->grid.end(), member) - mesh.part->grid.begin();
-    const std::vector<std::int64_t> place = place_of(cell, cells);
+    const std::vector<std::int64_t> place = coordinates_of(cell, cells);
     auto& at = at_.emplace_back(mine_.size(), 0);
     for (std::size_t d = 0; d < order.size(); ++d)
       if (along.has(order[d])) at[d] = place[order[d]] * mine_[d];

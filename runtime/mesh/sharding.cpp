@@ -22,11 +22,7 @@ AxisSet Sharding::split_axes() const {
 
 AxisSet Sharding::used_axes() const { return split_axes() | unreduced | reduced; }
 
-std::int64_t parts(const Mesh& mesh, const DimSharding& dim) {
-  std::int64_t n = 1;
-  for (const AxisId a : dim.axes) n *= mesh.size_of(a);
-  return n;
-}
+std::int64_t parts(const Mesh& mesh, const DimSharding& dim) { return mesh.size_of(dim.axes); }
 
 Shape local_shape(const Mesh& mesh, const Shape& global, const Sharding& s) {
   Shape out = global;
@@ -55,7 +51,8 @@ std::string to_string(const Mesh& mesh, const Sharding& s) {
   }
   if (!s.unreduced.empty()) {
     item("unreduced: " + axes_text(mesh, s.unreduced.list()));
-    if (s.pending != Pending::Sum) item(s.pending == Pending::Max ? "kind: \"max\"" : "kind: \"min\"");
+    if (s.unreduced_kind != UnreducedKind::Sum)
+      item(s.unreduced_kind == UnreducedKind::Max ? "kind: \"max\"" : "kind: \"min\"");
   }
   if (!s.reduced.empty()) item("reduced: " + axes_text(mesh, s.reduced.list()));
   return "P(" + out + ")";

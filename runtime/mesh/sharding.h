@@ -1,5 +1,5 @@
 // Which dimension of an array lies on which mesh axes: per dimension an ordered list of axes (the first the slowest)
-// and whether it is open to the partitioner; and the axes over which a sum (maximum, minimum) is pending, or whose
+// and whether it is open to the partitioner; and the axes over which a sum (maximum, minimum) is unreduced, or whose
 // gradient will be. Axes are positions in a mesh, which is kept beside (Type, DeviceArray).
 #pragma once
 #include "runtime/array/shape.h"
@@ -7,7 +7,7 @@
 
 namespace shard::runtime {
 
-enum class Pending : std::uint8_t { Sum, Max, Min };
+enum class UnreducedKind : std::uint8_t { Sum, Max, Min };
 
 struct DimSharding {
   std::vector<AxisId> axes;  // major to minor
@@ -19,11 +19,11 @@ struct Sharding {
   std::vector<DimSharding> dims;  // one a dimension
   AxisSet unreduced;              // each device holds a term; the value is their sum (maximum, minimum)
   AxisSet reduced;                // held whole like replicated; its gradient is unreduced
-  Pending pending = Pending::Sum;
+  UnreducedKind unreduced_kind = UnreducedKind::Sum;
   bool operator==(const Sharding&) const = default;
 
   static Sharding replicated(std::size_t rank) {
-    return Sharding{std::vector<DimSharding>(rank), {}, {}, Pending::Sum};
+    return Sharding{std::vector<DimSharding>(rank), {}, {}, UnreducedKind::Sum};
   }
   AxisSet split_axes() const;  // axes that split some dimension
   AxisSet used_axes() const;   // split, unreduced and reduced

@@ -16,10 +16,6 @@ std::string names(const MeshRef& mesh, const std::vector<AxisId>& axes) {
   return s + ")";
 }
 
-std::size_t mixed(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
-}
-
 }  // namespace
 
 Type Type::of(DType dtype, Shape shape, bool weak) {
@@ -36,19 +32,19 @@ bool operator==(const Type& a, const Type& b) {
 }
 
 std::size_t hash(const Type& t) {
-  std::size_t h = mixed(static_cast<std::size_t>(t.dtype), t.weak ? 1 : 0);
-  for (const std::int64_t d : t.shape) h = mixed(h, static_cast<std::size_t>(d));
+  std::size_t h = mix(static_cast<std::size_t>(t.dtype), t.weak ? 1 : 0);
+  for (const std::int64_t d : t.shape) h = mix(h, static_cast<std::size_t>(d));
   for (const DimSharding& d : t.sharding.dims) {
-    h = mixed(h, d.axes.size() * 2 + (d.open ? 1 : 0));
-    for (const AxisId a : d.axes) h = mixed(h, a);
+    h = mix(h, d.axes.size() * 2 + (d.open ? 1 : 0));
+    for (const AxisId a : d.axes) h = mix(h, a);
   }
-  h = mixed(h, t.sharding.unreduced.bits());
-  h = mixed(h, t.sharding.reduced.bits());
-  h = mixed(h, static_cast<std::size_t>(t.sharding.pending));
-  h = mixed(h, t.varying.bits());
+  h = mix(h, t.sharding.unreduced.bits());
+  h = mix(h, t.sharding.reduced.bits());
+  h = mix(h, static_cast<std::size_t>(t.sharding.unreduced_kind));
+  h = mix(h, t.varying.bits());
   if (t.mesh)
     for (const MeshAxis& a : t.mesh->axes)
-      h = mixed(mixed(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
+      h = mix(mix(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
   return h;
 }
 
@@ -64,9 +60,9 @@ std::string to_string(const Type& t) {
   const auto group = [&](const char* tag, AxisSet axes) {
     if (!axes.empty()) groups += (groups.empty() ? "" : ", ") + std::string(tag) + ":" + names(t.mesh, axes.list());
   };
-  const Pending p = t.sharding.pending;
+  const UnreducedKind p = t.sharding.unreduced_kind;
   group("V", t.varying);
-  group(p == Pending::Sum ? "U" : p == Pending::Max ? "U_max" : "U_min", t.sharding.unreduced);
+  group(p == UnreducedKind::Sum ? "U" : p == UnreducedKind::Max ? "U_max" : "U_min", t.sharding.unreduced);
   group("R", t.sharding.reduced);
   return groups.empty() ? s : s + "{" + groups + "}";
 }

@@ -19,6 +19,10 @@ struct Type {
   static Type of(DType dtype, Shape shape, bool weak = false);  // no layout, no mesh
 };
 
+inline std::size_t mix(std::size_t seed, std::size_t value) {  // of hashes
+  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
+}
+
 bool operator==(const Type& a, const Type& b);  // meshes compare by value
 std::size_t hash(const Type& t);
 std::string to_string(const Type& t);  // "f32[8@X,4]{V:X}"

@@ -99,7 +99,7 @@ Buffer Buffer::from_host(ClientRef client, std::size_t device, BlockType type, c
   from.type = type.element;
   from.dims = type.dims.data();
   from.rank = type.dims.size();
-  from.semantics = 1;
+  from.semantics = 1;  // the elements stay until the event
   from.device = client->devices_.at(device);
   const Plugin& plugin = client->plugin();
   plugin.call(abi::kClientBufferFromHost, from, "copying to a device");

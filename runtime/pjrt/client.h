@@ -27,6 +27,9 @@ struct MemoryStats {  // of a device, in bytes
   std::int64_t peak = 0;  // 0: the plug-in does not say
 };
 
+std::optional<MemoryStats> memory_of(const Plugin& plugin, abi::Executable* executable);  // nothing: it is too old
+
+abi::Program program_of(const std::string& text);  // StableHLO
 // `r` replicas of one program that needs no partitioning, on devices of these ids. The encoded protobuf
 // CompileOptionsProto, of which the plug-in wants the build options.
 std::string compile_options(std::span<const int> ids);
@@ -89,7 +92,7 @@ class Executable {
   Executable(const Executable&) = delete;
   const std::vector<BlockType>& results() const { return results_; }
   const std::vector<std::size_t>& devices() const { return devices_; }
-  std::optional<MemoryStats> memory() const;
+  std::optional<MemoryStats> memory() const { return memory_of(client_->plugin(), inner_); }
   // arguments[device][parameter]; gives [device][result]. Waits until all devices are done. Those of `kept` are not
   // given away though the module says that they may be.
   std::vector<std::vector<Buffer>> run(const std::vector<std::vector<const Buffer*>>& arguments,

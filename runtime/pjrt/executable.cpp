@@ -22,6 +22,19 @@ void bytes(std::string& to, unsigned field, const std::string& content) {
 
 }  // namespace
 
+std::optional<MemoryStats> memory_of(const Plugin& plugin, abi::Executable* executable) {
+  if (!plugin.has(abi::kExecutableMemory)) return std::nullopt;
+  abi::Memory m{};
+  m.executable = executable;
+  plugin.call(abi::kExecutableMemory, m, "asked for its memory");
+  return MemoryStats{m.code, m.arguments, m.results, m.aliased, m.temporaries, m.peak};
+}
+
+abi::Program program_of(const std::string& text) {
+  constexpr std::string_view kFormat = "mlir";
+  return {{sizeof(abi::Program), nullptr}, text.data(), text.size(), kFormat.data(), kFormat.size()};
+}
+
 std::string compile_options(std::span<const int> ids) {
   std::string packed, computation, assignment, build, out;
   for (const int id : ids) varint(packed, static_cast<std::uint64_t>(id));
@@ -42,8 +55,7 @@ std::shared_ptr<const Executable> Executable::compile(ClientRef client, const st
   std::vector<int> ids;
   for (const std::size_t d : devices) ids.push_back(client->infos_.at(d).id);
   const std::string options = compile_options(ids);
-  constexpr std::string_view kFormat = "mlir";
-  const abi::Program program{{sizeof program, nullptr}, text.data(), text.size(), kFormat.data(), kFormat.size()};
+  const abi::Program program = program_of(text);
   abi::ClientCompile compile{};
   compile.client = client->client_;
   compile.program = &program;
@@ -79,14 +91,6 @@ void Executable::look_at_results() {
 Executable::~Executable() {
   client_->plugin().drop(abi::kExecutableDestroy, inner_);
   client_->plugin().drop(abi::kLoadedDestroy, loaded_);
-}
-
-std::optional<MemoryStats> Executable::memory() const {
-  if (!client_->plugin().has(abi::kExecutableMemory)) return std::nullopt;
-  abi::Memory m{};
-  m.executable = inner_;
-  client_->plugin().call(abi::kExecutableMemory, m, "asked for its memory");
-  return MemoryStats{m.code, m.arguments, m.results, m.aliased, m.temporaries, m.peak};
 }
 
 void Executable::check_arguments(const std::vector<std::vector<const Buffer*>>& arguments) const {

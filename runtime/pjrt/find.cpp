@@ -1,5 +1,3 @@
-#include "runtime/pjrt/find.h"
-
 #include <glob.h>
 #include <unistd.h>
 
@@ -7,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/array/shape.h"
+#include "runtime/pjrt/plugin.h"
 
 namespace shard::runtime::pjrt {
 namespace {

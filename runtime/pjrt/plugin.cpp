@@ -92,12 +92,6 @@ int Plugin::number(abi::Call which, const void* object) const {
   return arguments.number;
 }
 
-std::size_t Plugin::count(abi::Call which, const void* object) const {
-  abi::Count arguments{{}, object, 0};
-  call(which, arguments, "asked for a number");
-  return arguments.count;
-}
-
 std::vector<void*> Plugin::objects(abi::Call which, const void* object) const {
   abi::Objects arguments{{}, object, nullptr, 0};
   call(which, arguments, "asked for its devices");

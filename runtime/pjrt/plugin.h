@@ -35,7 +35,6 @@ class Plugin {
   void drop(abi::Call which, const void* object) const noexcept;
   std::string text(abi::Call which, const void* object) const;
   int number(abi::Call which, const void* object) const;
-  std::size_t count(abi::Call which, const void* object) const;
   std::vector<void*> objects(abi::Call which, const void* object) const;
   void await(abi::Event* event, const char* doing) const;  // and destroys it; null is done
 
@@ -47,5 +46,19 @@ class Plugin {
   std::string path_;
   const abi::Api& api_;
 };
+
+// ---- where plug-ins are looked for (find.cpp): the environment variable SHARD_PJRT_PLUGIN, then the Python packages
+// of VIRTUAL_ENV and of `python3`, into which `pip install` puts them
+
+struct Found {
+  std::string path;
+  std::string by;  // "SHARD_PJRT_PLUGIN", "VIRTUAL_ENV", "python3"
+};
+
+// Each once; of one place those for accelerators first.
+std::vector<Found> find_plugins();
+// The one at `path`, or where that is empty the first that is found. Throws RuntimeError("engine") that says where was
+// looked.
+std::string choose_plugin(const std::string& path);
 
 }  // namespace shard::runtime::pjrt

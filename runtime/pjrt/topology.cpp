@@ -2,54 +2,40 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
-
-#include "runtime/pjrt/find.h"
 
 namespace shard::runtime::pjrt {
 namespace {
 
-// What XLA must know of a GPU that is not here, from its data sheet (NVIDIA's H100, H200 and A100 architecture papers).
-struct Gpu {
-  std::string_view name, described;
-  int capability, multiprocessors, fp32_units, shared_kib, shared_per_block;
-  double clock_ghz;
-  std::int64_t bandwidth, memory, cache;
-};
-constexpr Gpu kGpus[] = {
-    {"h100", "NVIDIA H100 80GB HBM3", 90, 132, 128, 228, 232448, 1.98, 3352320000000, 84929347584, 52428800},
-    {"h200", "NVIDIA H200", 90, 132, 128, 228, 232448, 1.98, 4814000000000, 150110404608, 62914560},
-    {"a100", "NVIDIA A100-SXM4-80GB", 80, 108, 64, 164, 166912, 1.41, 2039000000000, 84987740160, 41943040},
-};
-
 // The text form of the protobuf GpuTargetConfigProto.
 std::string described(const Gpu& g) {
   std::string out = "gpu_device_info {\n";
-  const auto line = [&](const char* name, std::int64_t value) {
-    out += "  " + std::string(name) + ": " + std::to_string(value) + "\n";
+  const auto line = [&](const char* name, double value) {
+    out += "  " + std::string(name) + ": " + std::to_string(std::llround(value)) + "\n";
   };
   line("threads_per_block_limit", 1024);
   line("threads_per_warp", 32);
   line("shared_memory_per_block", 49152);
-  line("shared_memory_per_core", g.shared_kib * 1024);
-  line("shared_memory_per_block_optin", g.shared_per_block);
+  line("shared_memory_per_core", g.shared);
+  line("shared_memory_per_block_optin", g.shared - 1024);  // the rest is the system's
   line("threads_per_core_limit", 2048);
-  line("core_count", g.multiprocessors);
-  line("fpus_per_core", g.fp32_units);
+  line("core_count", g.units);
+  line("fpus_per_core", g.lanes);
   line("block_dim_limit_x", 2147483647);
   line("block_dim_limit_y", 65535);
   line("block_dim_limit_z", 65535);
   line("memory_bandwidth", g.bandwidth);
-  line("l2_cache_size", g.cache);
+  line("l2_cache_size", g.last_cache);
   line("device_memory_size", g.memory);
   line("registers_per_core_limit", 65536);
   line("registers_per_block_limit", 65536);
-  out += "  clock_rate_ghz: " + std::to_string(g.clock_ghz) +
-         "\n  cuda_compute_capability { major: " + std::to_string(g.capability / 10) +
-         " minor: " + std::to_string(g.capability % 10) + " }\n}\n";
+  out += "  clock_rate_ghz: " + std::to_string(g.clock / 1e9) +
+         "\n  cuda_compute_capability { major: " + std::to_string(std::llround(10 * g.capability) / 10) +
+         " minor: " + std::to_string(std::llround(10 * g.capability) % 10) + " }\n}\n";
   return out + "platform_name: \"CUDA\"\ndnn_version_info { major: 9 minor: 8 }\nruntime_version { major: 13 }\n" +
-         "device_description_str: \"" + std::string(g.described) + "\"\n";
+         "device_description_str: \"" + g.described + "\"\n";
 }
 
 int count_in(std::string_view text) {  // 0 where it is none
@@ -72,7 +58,7 @@ abi::NamedValue option(const std::string& name, const std::string& value) {
 // The devices of a machine as the plug-in describes it.
 class Topology {
  public:
-  Topology(const Plugin& plugin, const Machine& machine) : plugin_(plugin) {
+  Topology(const Plugin& plugin, const TargetMachine& machine) : plugin_(plugin) {
     std::vector<abi::NamedValue> options;
     for (const auto& [name, value] : machine.options) options.push_back(option(name, value));
     abi::TopologyCreate create{};
@@ -92,26 +78,18 @@ class Topology {
       out.push_back(plugin_.number(abi::kDescriptionId, device));
     return out;
   }
-  MemoryStats compile(const std::string& text, std::span<const int> ids) const {
+  std::optional<MemoryStats> compile(const std::string& text, std::span<const int> ids) const {
     const std::string options = compile_options(ids);
-    constexpr std::string_view kFormat = "mlir";
-    const abi::Program program{{sizeof program, nullptr}, text.data(), text.size(), kFormat.data(), kFormat.size()};
+    const abi::Program program = program_of(text);
     abi::Compile compile{};
     compile.topology = topology_;
     compile.program = &program;
     compile.options = options.data();
     compile.options_size = options.size();
     plugin_.call(abi::kCompile, compile, "compiling");
-    abi::Memory m{};
-    m.executable = compile.executable;
-    try {
-      plugin_.call(abi::kExecutableMemory, m, "asked for its memory");
-    } catch (const RuntimeError&) {
-      plugin_.drop(abi::kExecutableDestroy, compile.executable);
-      throw;
-    }
-    plugin_.drop(abi::kExecutableDestroy, compile.executable);
-    return {m.code, m.arguments, m.results, m.aliased, m.temporaries, m.peak};
+    const std::shared_ptr<abi::Executable> made(compile.executable,
+                                                [&](auto* e) { plugin_.drop(abi::kExecutableDestroy, e); });
+    return memory_of(plugin_, made.get());
   }
 
  private:
@@ -120,19 +98,28 @@ class Topology {
 };
 
 // Of a machine without descriptions: its plug-in makes the devices.
-MemoryStats compile_here(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                         std::size_t replicas) {
+std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                                        const std::string& text, std::size_t replicas) {
   std::vector<std::size_t> devices(replicas);
   std::iota(devices.begin(), devices.end(), std::size_t{0});
   const ClientRef client = Client::create(plugin, machine.devices);
-  const auto memory = Executable::compile(client, text, std::move(devices), {})->memory();
-  if (!memory) throw RuntimeError("engine", "this plug-in does not say how much memory a program needs");
-  return *memory;
+  return Executable::compile(client, text, std::move(devices), {})->memory();
+}
+
+std::optional<MemoryStats> compile_there(const Plugin& plugin, const TargetMachine& machine, const std::string& text,
+                                         std::size_t replicas) {
+  const Topology topology(plugin, machine);
+  std::vector<int> ids = topology.ids();
+  if (replicas > ids.size())
+    throw RuntimeError("engine", "the machine has " + std::to_string(ids.size()) + " devices, and the mesh has " +
+                                     std::to_string(replicas));
+  ids.resize(replicas);
+  return topology.compile(text, ids);
 }
 
 }  // namespace
 
-Machine machine_named(const std::string& word) {
+TargetMachine machine_named(const std::string& word, std::span<const Gpu> gpus) {
   const std::size_t colon = word.find(':');
   const std::string kind = word.substr(0, colon), rest = colon == std::string::npos ? "" : word.substr(colon + 1);
   if (kind == "cpu" && count_in(rest) > 0) return {"cpu", "xla-cpu-pjrt", "", {}, count_in(rest)};
@@ -144,8 +131,10 @@ Machine machine_named(const std::string& word) {
     }
     if (devices > 0) return {"tpu", "libtpu", word, {}, devices};
   }
-  for (const Gpu& g : kGpus) {
-    const int devices = word.starts_with(std::string(g.name) + "x") ? count_in(word.substr(g.name.size() + 1)) : 0;
+  const std::size_t by = std::min(word.rfind('x'), word.size());
+  for (const Gpu& g : gpus) {
+    const bool named = g.name == word.substr(0, by) || g.name.starts_with(word.substr(0, by) + "-");
+    const int devices = named && by < word.size() ? count_in(word.substr(by + 1)) : 0;
     if (devices > 0)
       return {"cuda",
               "jax-cuda13-pjrt",
@@ -153,12 +142,12 @@ Machine machine_named(const std::string& word) {
               {{"topology", "1x1x" + std::to_string(devices)}, {"target_config", described(g)}},
               devices};
   }
-  std::string gpus;
-  for (const Gpu& g : kGpus) gpus += std::string(g.name) + "x8, ";
-  throw RuntimeError("value", "there is no machine '" + word + "': write " + gpus + "v5e:2x4 (TPUs) or cpu:8");
+  std::string known;
+  for (const Gpu& g : gpus) known += g.name + "x8, ";
+  throw RuntimeError("value", "there is no machine '" + word + "': write " + known + "v5e:2x4 (TPUs) or cpu:8");
 }
 
-std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::string& path) {
+std::shared_ptr<const Plugin> plugin_for(const TargetMachine& machine, const std::string& path) {
   if (machine.platform == "tpu") setenv("TPU_SKIP_MDS_QUERY", "1", 0);  // else it looks for a cloud, for minutes
   if (!path.empty()) return Plugin::load(choose_plugin(path));
   for (const Found& f : find_plugins())
@@ -169,16 +158,12 @@ std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::stri
                                    machine.package + "` installs one, and `--engine xla:PATH` names one");
 }
 
-MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                        std::size_t replicas) {
-  if (machine.name.empty()) return compile_here(plugin, machine, text, replicas);
-  const Topology topology(*plugin, machine);
-  std::vector<int> ids = topology.ids();
-  if (replicas > ids.size())
-    throw RuntimeError("engine", "the machine has " + std::to_string(ids.size()) + " devices, and the mesh has " +
-                                     std::to_string(replicas));
-  ids.resize(replicas);
-  return topology.compile(text, ids);
+MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                        const std::string& text, std::size_t replicas) {
+  const auto memory = machine.name.empty() ? compile_here(plugin, machine, text, replicas)
+                                           : compile_there(*plugin, machine, text, replicas);
+  if (!memory) throw RuntimeError("engine", "this plug-in does not say how much memory a program needs");
+  return *memory;
 }
 
 }  // namespace shard::runtime::pjrt

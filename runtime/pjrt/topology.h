@@ -4,21 +4,28 @@
 
 namespace shard::runtime::pjrt {
 
-struct Machine {
+// What XLA must know of a GPU that is not here: a chip of `stdlib/chips.shard`, whose fields these are.
+struct Gpu {
+  std::string name, described;
+  double capability, units, lanes, shared, clock, bandwidth, memory, last_cache;
+};
+
+struct TargetMachine {
   std::string platform;  // "cuda", "tpu", "cpu": whose plug-in compiles for it
   std::string package;   // that brings it
   std::string name;      // as the plug-in takes it
   Attributes options;    // the plug-in's, of texts
   int devices = 0;
 };
-// "h100x8" (a kind of GPU and how many), "v5e:2x4" (a slice of TPUs), "cpu:8"; RuntimeError("value") for other words.
-Machine machine_named(const std::string& word);
+// "h100x8" (a GPU and how many; "a100" is the first whose name begins so), "v5e:2x4" (a slice of TPUs), "cpu:8";
+// RuntimeError("value") for other words.
+TargetMachine machine_named(const std::string& word, std::span<const Gpu> gpus);
 // The plug-in for it: the one at this path, else the first found that is for its platform.
-std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::string& path);
+std::shared_ptr<const Plugin> plugin_for(const TargetMachine& machine, const std::string& path);
 
 // Compiles a module of `replicas` replicas, and runs nothing. Plug-ins without descriptions of machines (those for the
 // CPU) make as many devices as are asked for.
-MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                        std::size_t replicas);
+MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                        const std::string& text, std::size_t replicas);
 
 }  // namespace shard::runtime::pjrt

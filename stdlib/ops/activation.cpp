@@ -4,8 +4,8 @@
 #include <limits>
 #include <numbers>
 
-#include "interpreter/ir/complex.h"
-#include "stdlib/ops/moving/parts.h"
+#include "interpreter/ir/complex_parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -41,11 +41,6 @@ Vars celu(Builder& b, std::span<const Var> in, const Attrs&) {
   return {maximum(x, x.number(0)) + alpha * call("expm1", {minimum(x, x.number(0)) / alpha})};
 }
 
-Vars selu(Builder& b, std::span<const Var> in, const Attrs&) {
-  Expr x = as_inexact(b, in[0]);
-  return {1.0507009873554804934193349852946 * elu_of(x, x.number(1.6732632423543772848170429916717))};
-}
-
 Vars glu(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type& t = b.type(in[0]);
   const std::int64_t axis = from_end(integer_or(attrs, "axis", -1), t.rank(), "glu"),
@@ -66,11 +61,10 @@ double largest(DType t) {
 
 // The larger side is taken out of the root (JAX).
 Vars hypotenuse(Builder& b, std::span<const Var> in, const Attrs&) {
-  Kind kind = promoted(b, in);
-  kind.dtype = runtime::to_inexact(kind.dtype);
-  if (runtime::is_complex(kind.dtype)) fail("type", "hypot is for real numbers: of complex ones take `abs(x)` first");
+  const auto [given_x, given_y] = inexact_pair(b, in);
+  if (ir::is_complex(b, given_x)) fail("type", "hypot is for real numbers: of complex ones take `abs(x)` first");
   constexpr double inf = std::numeric_limits<double>::infinity();
-  Expr x = call("abs", {{b, promote_to(b, in[0], kind)}}), y = call("abs", {{b, promote_to(b, in[1], kind)}});
+  Expr x = call("abs", {given_x}), y = call("abs", {given_y});
   Expr endless = call("logical_or", {eq(x, inf), eq(y, inf)}), large = maximum(x, y), small = minimum(x, y);
   Expr none = eq(large, 0.0), ratio = small / select(none, 1.0, large);
   Expr length = large * call("sqrt", {1.0 + ratio * ratio});
@@ -125,9 +119,7 @@ Expr relu6_of(const Expr& x) {
 // are 0; nan stays nan.
 ir::Compose times_log(std::string_view log, double least) {
   return [log, least](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-    Kind kind = promoted(b, in);
-    kind.dtype = runtime::to_inexact(kind.dtype);
-    Expr x{b, promote_to(b, in[0], kind)}, y{b, promote_to(b, in[1], kind)};
+    const auto [x, y] = inexact_pair(b, in);
     Expr without = call("logical_or", {call("le", {y, y.number(least)}), call("isinf", {y})});
     return {x * call(log, {select(both(eq(x, 0.0), without), 1.0, y)})};
   };
@@ -135,9 +127,7 @@ ir::Compose times_log(std::string_view log, double least) {
 
 // As jax.numpy.isclose: infinities are close to themselves alone.
 Vars isclose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Kind kind = promoted(b, in);
-  kind.dtype = runtime::to_inexact(kind.dtype);
-  Expr x{b, promote_to(b, in[0], kind)}, y{b, promote_to(b, in[1], kind)};
+  const auto [x, y] = inexact_pair(b, in);
   const double rtol = number_if(attrs, "rtol").value_or(1e-5), atol = number_if(attrs, "atol").value_or(1e-8);
   Expr within = call("le", {call("abs", {x - y}), atol + rtol * call("abs", {y})});
   Expr close = call("logical_or", {eq(x, y), both(call("isfinite", {y}), within)});
@@ -146,65 +136,65 @@ Vars isclose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {close};
 }
 
+// Of one number, a float.
+struct Activation {
+  std::string_view signature, doc;
+  Expr (*formula)(const Expr& x);
+  std::vector<ir::Alias> aliases = {};
+};
+
+void register_formulas(OpTable& t, ir::Samples samples, std::initializer_list<Activation> activations) {
+  for (const Activation& a : activations) {
+    const auto compose = [formula = a.formula](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+      return {formula(as_inexact(b, in[0]))};
+    };
+    add_composite(t, a.signature, a.doc, samples, compose).aliases = a.aliases;
+  }
+}
+
 // One operand, and of some a number beside it.
 void register_rectifiers(OpTable& t) {
   constexpr const char* one = "[4, 6] -3..3";
-  auto simple = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
-    t.add(composite_row(name, signature, doc, std::move(compose), one));
-  };
-  auto with_number = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
-    t.add(composite_row(name, signature, doc, std::move(compose), {one, {}, "[4, 6] -3..3 [] 0.3..2"}));
-  };
-  simple("log_sigmoid", "log_sigmoid(x)", "The logarithm of sigmoid(x).",
-         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-           return {-call("softplus", {-as_inexact(b, in[0])})};
-         });
-  with_number("leaky_relu", "leaky_relu(x, negative_slope: array? = none)",
-              "x where it is not negative, else x times a slope (0.01).",
-              [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                Expr x{b, in[0]};
-                return {chosen(ge(x, 0.0), x, parameter(b, in, x, 0.01) * x)};
-              });
-  with_number("elu", "elu(x, alpha: array? = none)", "x where it is positive, else alpha (1) times exp(x) - 1.",
-              [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                Expr x = as_inexact(b, in[0]);
-                return {elu_of(x, parameter(b, in, x, 1))};
-              });
-  with_number("celu", "celu(x, alpha: array? = none)",
-              "x where it is positive, else alpha (1) times exp(x / alpha) - 1.", celu);
-  simple("selu", "selu(x)", "elu, scaled so that layers keep mean 0 and variance 1.", selu);
-  simple("hard_tanh", "hard_tanh(x)", "x, no smaller than -1 and no larger than 1.",
-         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-           Expr x{b, in[0]};
-           return {select(gt(x, 1.0), 1.0, select(lt(x, -1.0), -1.0, x))};
-         });
-  simple("relu6", "relu6(x)", "x, no smaller than 0 and no larger than 6.",
-         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {relu6_of(as_inexact(b, in[0]))}; });
-  simple("hard_sigmoid", "hard_sigmoid(x)", "relu6(x + 3) / 6: sigmoid in three straight lines.",
-         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-           return {relu6_of(as_inexact(b, in[0]) + 3.0) / 6.0};
-         });
-  t.add(composite_row(
-            "hard_silu", "hard_silu(x)", "x * hard_sigmoid(x).",
-            [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-              Expr x = as_inexact(b, in[0]);
-              return {x * (relu6_of(x + 3.0) / 6.0)};
-            },
-            one))
-      .aliases = {"hard_swish"};
-  simple("squareplus", "squareplus(x)", "(x + sqrt(x * x + 4)) / 2, a smooth relu without exponentials.",
-         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-           Expr x = as_inexact(b, in[0]);
-           return {(x + call("sqrt", {x * x + 4.0})) / 2.0};
-         });
-  simple("mish", "mish(x)", "x times tanh(softplus(x)).",
-         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-           Expr x = as_inexact(b, in[0]);
-           return {x * call("tanh", {call("softplus", {x})})};
-         });
+  const ir::Samples with_number{one, {}, "[4, 6] -3..3 [] 0.3..2"};
+  register_formulas(
+      t, one,
+      {{"log_sigmoid(x)", "The logarithm of sigmoid(x).", [](const Expr& x) { return -call("softplus", {-x}); }},
+       {"selu(x)", "elu, scaled so that layers keep mean 0 and variance 1.",
+        [](const Expr& x) {
+          return 1.0507009873554804934193349852946 * elu_of(x, x.number(1.6732632423543772848170429916717));
+        }},
+       {"relu6(x)", "x, no smaller than 0 and no larger than 6.", relu6_of},
+       {"hard_sigmoid(x)", "relu6(x + 3) / 6: sigmoid in three straight lines.",
+        [](const Expr& x) { return relu6_of(x + 3.0) / 6.0; }},
+       {"hard_silu(x)",
+        "x * hard_sigmoid(x).",
+        [](const Expr& x) { return x * (relu6_of(x + 3.0) / 6.0); },
+        {"hard_swish"}},
+       {"squareplus(x)", "(x + sqrt(x * x + 4)) / 2, a smooth relu without exponentials.",
+        [](const Expr& x) { return (x + call("sqrt", {x * x + 4.0})) / 2.0; }},
+       {"mish(x)", "x times tanh(softplus(x)).",
+        [](const Expr& x) { return x * call("tanh", {call("softplus", {x})}); }}});
+  add_composite(t, "leaky_relu(x, negative_slope: array? = none)",
+                "x where it is not negative, else x times a slope (0.01).", with_number,
+                [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  Expr x{b, in[0]};
+                  return {chosen(ge(x, 0.0), x, parameter(b, in, x, 0.01) * x)};
+                });
+  add_composite(t, "elu(x, alpha: array? = none)", "x where it is positive, else alpha (1) times exp(x) - 1.",
+                with_number, [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  Expr x = as_inexact(b, in[0]);
+                  return {elu_of(x, parameter(b, in, x, 1))};
+                });
+  add_composite(t, "celu(x, alpha: array? = none)", "x where it is positive, else alpha (1) times exp(x / alpha) - 1.",
+                with_number, celu);
+  add_composite(t, "hard_tanh(x)", "x, no smaller than -1 and no larger than 1.", one,
+                [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  Expr x{b, in[0]};
+                  return {select(gt(x, 1.0), 1.0, select(lt(x, -1.0), -1.0, x))};
+                });
 }
 
-// To another float also the terms of a pending sum: the script says itself that each is rounded.
+// To another float also the terms of an unreduced sum: the script says itself that each is rounded.
 Vars cast(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const DType dtype = attrs.dtype("dtype");
   if (b.type(in[0]).sharding.unreduced.empty() || !runtime::is_float(dtype)) return {ir::convert(b, in[0], dtype)};
@@ -216,79 +206,57 @@ Vars cast(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_activation(OpTable& t) {
   constexpr const char* one = "[4, 6] -3..3; [] -3..3; bf16[4] -3..3";
   // As jax.nn.relu: nan stays nan, and the derivative is 0 wherever x is not positive, at nan too.
-  t.add(composite_row(
-      "relu", "relu(x)", "x where it is positive, else 0; its derivative at 0 is 0.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        const bool truth = b.type(in[0]).dtype == DType::Bool;  // counts as 0 or 1
-        Expr x{b, truth ? ir::convert(b, in[0], DType::I32, true) : in[0]};
-        return {select(gt(x, 0.0), x, call("stop_gradient", {maximum(x, x.number(0))}))};
-      },
-      one));
-  t.add(composite_row(
-            "silu", "silu(x)", "x * sigmoid(x).",
-            [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-              Expr x = as_inexact(b, in[0]);
-              return {x * call("sigmoid", {x})};
-            },
-            one))
-      .aliases = {"swish"};
-  t.add(composite_row("gelu", "gelu(x, approximate: bool = true)",
-                      "x times the normal distribution's share below x, by its form with tanh, or exactly.", gelu,
-                      {one, {}, "[4, 6] -3..3 approximate=false"}));
-  t.add(composite_row(
-      "softplus", "softplus(x)", "log(1 + exp(x)).",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        Expr x = as_inexact(b, in[0]);
-        return {log_add_exp(x, x.number(0))};
-      },
-      one));
-  t.add(composite_row(
-      "logaddexp", "logaddexp(x, y)", "log(exp(x) + exp(y)) without overflow.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        Kind kind = promoted(b, in);
-        kind.dtype = runtime::to_inexact(kind.dtype);
-        return {log_add_exp({b, promote_to(b, in[0], kind)}, {b, promote_to(b, in[1], kind)})};
-      },
-      binary_samples({-3, 3})));
-  t.add(composite_row("hypot", "hypot(x, y)", "sqrt(x * x + y * y) without overflow.", hypotenuse,
-                      binary_samples({0.3, 3})));
-  t.add(composite_row("xlogy", "xlogy(x, y)", "x * log(y), and 0 where x is 0 and y has no finite logarithm.",
-                      times_log("log", 0), binary_samples({0.3, 3})));
-  t.add(composite_row("xlog1py", "xlog1py(x, y)", "x * log(1 + y), and 0 where x is 0 and y has no finite logarithm.",
-                      times_log("log1p", -1), binary_samples({0.3, 3})));
+  add_composite(t, "relu(x)", "x where it is positive, else 0; its derivative at 0 is 0.", one,
+                [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  const bool truth = b.type(in[0]).dtype == DType::Bool;  // counts as 0 or 1
+                  Expr x{b, truth ? ir::convert(b, in[0], DType::I32, true) : in[0]};
+                  return {select(gt(x, 0.0), x, call("stop_gradient", {maximum(x, x.number(0))}))};
+                });
+  add_composite(t, "gelu(x, approximate: bool = true)",
+                "x times the normal distribution's share below x, by its form with tanh, or exactly.",
+                {one, {}, "[4, 6] -3..3 approximate=false"}, gelu);
+  register_formulas(t, one,
+                    {{"silu(x)", "x * sigmoid(x).", [](const Expr& x) { return x * call("sigmoid", {x}); }, {"swish"}},
+                     {"softplus(x)", "log(1 + exp(x)).", [](const Expr& x) { return log_add_exp(x, x.number(0)); }}});
+  add_composite(t, "logaddexp(x, y)", "log(exp(x) + exp(y)) without overflow.", binary_samples({-3, 3}),
+                [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  const auto [x, y] = inexact_pair(b, in);
+                  return {log_add_exp(x, y)};
+                });
+  add_composite(t, "hypot(x, y)", "sqrt(x * x + y * y) without overflow.", binary_samples({0.3, 3}), hypotenuse);
+  add_composite(t, "xlogy(x, y)", "x * log(y), and 0 where x is 0 and y has no finite logarithm.",
+                binary_samples({0.3, 3}), times_log("log", 0));
+  add_composite(t, "xlog1py(x, y)", "x * log(1 + y), and 0 where x is 0 and y has no finite logarithm.",
+                binary_samples({0.3, 3}), times_log("log1p", -1));
   register_rectifiers(t);
-  t.add(composite_row("glu", "glu(x, axis: int = -1)", "The first half of an axis times sigmoid of the second.", glu,
-                      "[4, 8] -3..3; [4, 6] -3..3 axis=0"));
-  t.add(composite_row("nan_to_num", "nan_to_num(x, nan: array? = none, posinf: array? = none, neginf: array? = none)",
-                      "Numbers in place of nan (0) and of infinities (the largest and smallest of the type).",
-                      nan_to_num, "[4, 6]; [4] [] has_nan=true; i32[4]"));
-  t.add(composite_row("clip", "clip(x, lo: array? = none, hi: array? = none)",
-                      "x, no smaller than lo and no larger than hi.", clip,
-                      "[4, 6] -3..3 [] -1..0 [] 0..1 has_lo=true has_hi=true; "
-                      "[4, 6] -3..3 [6] 0..1 has_lo=false has_hi=true; "
-                      "i32[4] i32[] -1..0 i32[] 1..2 has_lo=true has_hi=true"))
+  add_composite(t, "glu(x, axis: int = -1)", "The first half of an axis times sigmoid of the second.",
+                "[4, 8] -3..3; [4, 6] -3..3 axis=0", glu);
+  add_composite(t, "nan_to_num(x, nan: array? = none, posinf: array? = none, neginf: array? = none)",
+                "Numbers in place of nan (0) and of infinities (the largest and smallest of the type).",
+                "[4, 6]; [4] [] has_nan=true; i32[4]", nan_to_num);
+  add_composite(t, "clip(x, lo: array? = none, hi: array? = none)", "x, no smaller than lo and no larger than hi.",
+                "[4, 6] -3..3 [] -1..0 [] 0..1 has_lo=true has_hi=true; "
+                "[4, 6] -3..3 [6] 0..1 has_lo=false has_hi=true; "
+                "i32[4] i32[] -1..0 i32[] 1..2 has_lo=true has_hi=true",
+                clip)
       .aliases = {"clamp"};
   constexpr const char* near = "[4, 6] [4, 6] rtol=0.1 atol=0.5; [4, 6] i32[] 0..2; [4] [4] equal_nan=true";
-  t.add(composite_row("isclose", "isclose(x, y, rtol: number = 1e-5, atol: number = 1e-8, equal_nan: bool = false)",
-                      "Whether x and y differ by no more than atol + rtol * abs(y), element by element.", isclose,
-                      near));
-  t.add(composite_row(
-      "allclose", "allclose(x, y, rtol: number = 1e-5, atol: number = 1e-8, equal_nan: bool = false)",
-      "Whether all elements of x and y differ by no more than atol + rtol * abs(y).",
-      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-        return {b.call("all", {isclose(b, in, attrs)[0]})};
-      },
-      near));
-  t.add(composite_row("where", "where(c, x, y)", "x where c is true, else y.", where,
-                      "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [6] i32[]; i32[4] 0..2 i32[4] []"));
-  OpDef row =
-      composite_row("cast", "cast(x, dtype: dtype)",
+  add_composite(t, "isclose(x, y, rtol: number = 1e-5, atol: number = 1e-8, equal_nan: bool = false)",
+                "Whether x and y differ by no more than atol + rtol * abs(y), element by element.", near, isclose);
+  add_composite(t, "allclose(x, y, rtol: number = 1e-5, atol: number = 1e-8, equal_nan: bool = false)",
+                "Whether all elements of x and y differ by no more than atol + rtol * abs(y).", near,
+                [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                  return {b.call("all", {isclose(b, in, attrs)[0]})};
+                });
+  add_composite(t, "where(c, x, y)", "x where c is true, else y.",
+                "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [6] i32[]; i32[4] 0..2 i32[4] []", where);
+  OpDef& row =
+      add_composite(t, "cast(x, dtype: dtype)",
                     "Another element type (of a tree, of each array); from float to integer the fraction is cut off.",
-                    cast, "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool");
+                    "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool", cast);
   row.of_trees = true;
   row.aliases = {"astype",
                  {"to", "another element type is `cast(x, f16)` or `f16(x)`, another layout `shard x as P(@X)`"}};
-  t.add(std::move(row));
 }
 
 }  // namespace shard::stdlib

@@ -5,23 +5,27 @@
 #include <cmath>
 #include <limits>
 
-#include "stdlib/ops/complex_number.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
 namespace complex {
+
+// A complex number by its parts, for formulas.
+struct Number {
+  Expr re, im;
+  Number(Expr r, Expr i) : re(r), im(i) {}
+  Number(ir::Builder& b, ir::Var v) : re(b, ir::real_part(b, v)), im(b, ir::imag_part(b, v)) {}
+  ir::Vars made() const { return {ir::complex_of(re.builder(), re, im)}; }
+};
+
+inline Expr size_of_part(const Expr& x) { return call("abs", {x}); }
+
 namespace {
 
 Expr held(const Expr& x) { return call("stop_gradient", {x}); }
 Expr angle(const Number& x) { return call("atan2", {x.im, x.re}); }
-// On the real line the imaginary part is 0 even where the other one is none or infinite.
-Number exponential(const Number& x) {
-  Expr e = call("exp", {x.re});
-  Expr open = call("logical_or", {call("isfinite", {e}), call("ne", {x.im, x.im.number(0)})});
-  return {e * call("cos", {x.im}), select(open, e, 1.0) * call("sin", {x.im})};
-}
-
 Expr either(std::string_view test, const Number& x) {
   return call("logical_or", {call(test, {x.re}), call(test, {x.im})});
 }
@@ -55,6 +59,13 @@ Number quotient_at_the_edge(const Number& x, const Number& y) {
 }
 
 }  // namespace
+
+// On the real line the imaginary part is 0 even where the other one is none or infinite.
+Number exponential(const Number& x) {
+  Expr e = call("exp", {x.re});
+  Expr open = call("logical_or", {call("isfinite", {e}), call("ne", {x.im, x.im.number(0)})});
+  return {e * call("cos", {x.im}), select(open, e, 1.0) * call("sin", {x.im})};
+}
 
 Number product(const Number& x, const Number& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 
@@ -112,11 +123,6 @@ Number tangent_hyperbolic(const Number& x) {
 
 Vars mul(Builder& b, std::span<const Var> in, const Attrs&) { return product({b, in[0]}, {b, in[1]}).made(); }
 Vars div(Builder& b, std::span<const Var> in, const Attrs&) { return quotient({b, in[0]}, {b, in[1]}).made(); }
-Vars squared(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  return Number{(x.re - x.im) * (x.re + x.im), 2.0 * (x.re * x.im)}.made();
-}
-
 // exp(y log x); 0 ** y is 0, and x ** 0 is 1.
 Vars power(Builder& b, std::span<const Var> in, const Attrs&) {
   const Number x{b, in[0]}, y{b, in[1]};
@@ -128,36 +134,7 @@ Vars power(Builder& b, std::span<const Var> in, const Attrs&) {
   return Number{select(none, one, made.re), select(none, 0.0, made.im)}.made();
 }
 
-Vars exp(Builder& b, std::span<const Var> in, const Attrs&) { return exponential({b, in[0]}).made(); }
-Vars log(Builder& b, std::span<const Var> in, const Attrs&) { return logarithm({b, in[0]}).made(); }
-
-Vars sqrt(Builder& b, std::span<const Var> in, const Attrs&) { return root({b, in[0]}).made(); }
-
-Vars sin(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  return Number{call("sin", {x.re}) * call("cosh", {x.im}), call("cos", {x.re}) * call("sinh", {x.im})}.made();
-}
-Vars cos(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  return Number{call("cos", {x.re}) * call("cosh", {x.im}), -(call("sin", {x.re}) * call("sinh", {x.im}))}.made();
-}
-Vars sinh(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  return Number{call("sinh", {x.re}) * call("cos", {x.im}), call("cosh", {x.re}) * call("sin", {x.im})}.made();
-}
-Vars cosh(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  return Number{call("cosh", {x.re}) * call("cos", {x.im}), call("sinh", {x.re}) * call("sin", {x.im})}.made();
-}
-Vars tanh(Builder& b, std::span<const Var> in, const Attrs&) { return tangent_hyperbolic({b, in[0]}).made(); }
-
 Vars abs(Builder& b, std::span<const Var> in, const Attrs&) { return {size({b, in[0]})}; }
-Vars sign(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  Expr r = size(x), none = stdlib::eq(r, 0.0), by = select(none, 1.0, r);
-  return Number{x.re / by, x.im / by}.made();
-}
-
 Vars eq(Builder& b, std::span<const Var> in, const Attrs&) {
   const Number x{b, in[0]}, y{b, in[1]};
   return {both(stdlib::eq(x.re, y.re), stdlib::eq(x.im, y.im))};
@@ -218,6 +195,118 @@ ir::Compose bilinear(std::string_view row) {
   };
 }
 
+// ---- functions of one number, by the names of their rows; the inverse circular and hyperbolic functions have the
+// branch cuts of NumPy (Kahan, "Branch cuts for complex elementary functions", 1987)
+
+namespace {
+
+Number turned(const Number& x) { return {-x.im, x.re}; }       // i x
+Number turned_back(const Number& x) { return {x.im, -x.re}; }  // -i x
+Number conjugate(const Number& x) { return {x.re, -x.im}; }
+Number plus(const Number& x, double y) { return {x.re + y, x.im}; }
+Number negative(const Number& x) { return {-x.re, -x.im}; }
+Expr atan2(const Expr& y, const Expr& x) { return call("atan2", {y, x}); }
+
+Number arc_sine(const Number& x) {
+  const Number below = root(plus(negative(x), 1)), above = root(plus(x, 1));
+  return {atan2(x.re, product(below, above).re), call("asinh", {product(conjugate(below), above).im})};
+}
+
+// re: log(|1 + x| / |1 - x|) / 2; im: half of the angle between both.
+Number arc_tangent_hyperbolic(const Number& x) {
+  Expr away = 1.0 - x.re, squares = x.im * x.im;
+  return {0.25 * call("log1p", {4.0 * x.re / (away * away + squares)}),
+          0.5 * atan2(2.0 * x.im, away * (x.re + 1.0) - squares)};
+}
+
+using Formula = Number (*)(const Number&);
+constexpr std::pair<std::string_view, Formula> kFormulas[] = {
+    {"squared",
+     [](const Number& x) {
+       return Number{(x.re - x.im) * (x.re + x.im), 2.0 * (x.re * x.im)};
+     }},
+    {"exp", exponential},
+    {"log", logarithm},
+    {"sqrt", root},
+    {"rsqrt",
+     [](const Number& x) {
+       const Number below = root(x);
+       Expr one = below.re.number(1);
+       return quotient({one, one * 0.0}, below);
+     }},
+    // exp(a) cos(b) - 1 as expm1(a) cos(b) - 2 sin(b / 2) ** 2
+    {"expm1",
+     [](const Number& x) {
+       Expr half = call("sin", {0.5 * x.im});
+       return Number{call("expm1", {x.re}) * call("cos", {x.im}) - 2.0 * half * half,
+                     call("exp", {x.re}) * call("sin", {x.im})};
+     }},
+    // Near 0 the size of 1 + x as a number beside 1.
+    {"log1p",
+     [](const Number& x) {
+       const Number moved = plus(x, 1);
+       Expr near = stdlib::lt(maximum(size_of_part(x.re), size_of_part(x.im)), 0.5);
+       Expr beside = x.re * (x.re + 2.0) + x.im * x.im;
+       Expr small = 0.5 * call("log1p", {select(near, beside, 0.0)});
+       const Number far = logarithm(moved);
+       return Number{select(near, small, far.re), far.im};
+     }},
+    // (1 + tanh(x / 2)) / 2, which stays finite.
+    {"sigmoid",
+     [](const Number& x) {
+       const Number t = tangent_hyperbolic({0.5 * x.re, 0.5 * x.im});
+       return Number{0.5 * t.re + 0.5, 0.5 * t.im};
+     }},
+    {"sin",
+     [](const Number& x) {
+       return Number{call("sin", {x.re}) * call("cosh", {x.im}), call("cos", {x.re}) * call("sinh", {x.im})};
+     }},
+    {"cos",
+     [](const Number& x) {
+       return Number{call("cos", {x.re}) * call("cosh", {x.im}), -(call("sin", {x.re}) * call("sinh", {x.im}))};
+     }},
+    {"tan", [](const Number& x) { return turned_back(tangent_hyperbolic(turned(x))); }},
+    {"sinh",
+     [](const Number& x) {
+       return Number{call("sinh", {x.re}) * call("cos", {x.im}), call("cosh", {x.re}) * call("sin", {x.im})};
+     }},
+    {"cosh",
+     [](const Number& x) {
+       return Number{call("cosh", {x.re}) * call("cos", {x.im}), call("sinh", {x.re}) * call("sin", {x.im})};
+     }},
+    {"tanh", tangent_hyperbolic},
+    {"asin", arc_sine},
+    {"acos",
+     [](const Number& x) {
+       const Number below = root(plus(negative(x), 1)), above = root(plus(x, 1));
+       return Number{2.0 * atan2(below.re, above.re), call("asinh", {product(conjugate(above), below).im})};
+     }},
+    {"atan", [](const Number& x) { return turned_back(arc_tangent_hyperbolic(turned(x))); }},
+    {"asinh", [](const Number& x) { return turned_back(arc_sine(turned(x))); }},
+    {"acosh",
+     [](const Number& x) {
+       const Number below = root(plus(x, -1)), above = root(plus(x, 1));
+       return Number{call("asinh", {product(conjugate(below), above).re}), 2.0 * atan2(below.im, above.re)};
+     }},
+    {"atanh", arc_tangent_hyperbolic},
+    {"sign",
+     [](const Number& x) {
+       Expr r = size(x), none = stdlib::eq(r, 0.0), by = select(none, 1.0, r);
+       return Number{x.re / by, x.im / by};
+     }},
+};
+
+}  // namespace
+
+ir::OfComplex function(std::string_view name) {
+  for (const auto& [called, formula] : kFormulas)
+    if (called == name)
+      return [formula = formula](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        return formula({b, in[0]}).made();
+      };
+  return {};
+}
+
 }  // namespace complex
 
 namespace {
@@ -232,10 +321,7 @@ ir::KindFn part_kind(std::string_view name) {
 }
 
 void register_parts(OpTable& t) {
-  OpDef pair{.name = "complex_pair",
-             .signature = "complex_pair(re, im)",
-             .doc = "The complex number of two parts.",
-             .factors = broadcast_factors};
+  OpDef pair = internal_row("complex_pair(re, im)", "The complex number of two parts.", broadcast_factors);
   pair.dtype = {Operands::Promote, [](const OpCall& call) {
                   const Type& x = call.in[0];
                   if (x.dtype != DType::F32 && x.dtype != DType::F64)
@@ -249,52 +335,49 @@ void register_parts(OpTable& t) {
                  }};
   pair.kernel = runtime::Code::Complex;
   pair.samples = "[4, 6] [4, 6]; [4, 1] [1, 4]; [] [4]; f64[2] f64[2]";
-  pair.internal = true;
   t.add(std::move(pair));
-  const auto part = [&](std::string_view name, std::string_view signature, std::string_view doc, runtime::Code code) {
-    OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors};
-    row.dtype = {Operands::AsIs, part_kind(name)};
+  const auto part = [&](std::string_view signature, std::string_view doc, runtime::Code code) {
+    OpDef row = internal_row(signature, doc, broadcast_factors);
+    row.dtype.result = part_kind(row.name);
     const bool first = code == runtime::Code::Real;
-    row.derivative =
-        Transposes{{}, false, [first](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) {
-                     Var none = ir::zeros(b, b.type(ct[0]));
-                     return first ? ir::complex_of(b, ct[0], none) : ir::complex_of(b, none, ir::neg(b, ct[0]));
-                   }};
+    row.derivative = linear([first](Builder& b, const NodeView&, Var ct, const Type&) {
+      Var none = ir::zeros(b, b.type(ct));
+      return first ? ir::complex_of(b, ct, none) : ir::complex_of(b, none, ir::neg(b, ct));
+    });
     row.kernel = code;
     row.samples = "c64[4, 6]; c64[]; c128[2, 4]";
-    row.internal = true;
     t.add(std::move(row));
   };
-  part("real_part", "real_part(x)", "The real part of a complex number.", runtime::Code::Real);
-  part("imag_part", "imag_part(x)", "The imaginary part of a complex number.", runtime::Code::Imag);
+  part("real_part(x)", "The real part of a complex number.", runtime::Code::Real);
+  part("imag_part(x)", "The imaginary part of a complex number.", runtime::Code::Imag);
 }
 
 // Of numbers of any type.
 void register_of_any(OpTable& t) {
-  const auto of_any = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+  const auto of_any = [&](std::string_view signature, std::string_view doc, ir::Compose compose,
                           ir::Samples samples = unary_samples()) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, std::move(compose), samples));
+    return add_composite(t, signature, doc, samples, std::move(compose));
   };
   of_any(
-      "complex", "complex(re, im)", "The complex number of two parts: c128 of f64, else c64.",
+      "complex(re, im)", "The complex number of two parts: c128 of f64, else c64.",
       [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
         const Kind kind = promoted(b, in);
         const DType part = kind.dtype == DType::F64 ? DType::F64 : DType::F32;
         return {ir::complex_of(b, promote_to(b, in[0], {part, kind.weak}), promote_to(b, in[1], {part, kind.weak}))};
       },
       binary_samples());
-  of_any("real", "real(x)", "The real part; of a real number the number itself.",
+  of_any("real(x)", "The real part; of a real number the number itself.",
          [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {ir::real_part(b, in[0])}; });
-  of_any("imag", "imag(x)", "The imaginary part; of a real number 0.",
+  of_any("imag(x)", "The imaginary part; of a real number 0.",
          [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {ir::imag_part(b, in[0])}; });
-  of_any("conj", "conj(x)", "The number with the opposite imaginary part.",
+  of_any("conj(x)", "The number with the opposite imaginary part.",
          [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
            if (!ir::is_complex(b, in[0])) return {in[0]};
            return {ir::complex_of(b, ir::real_part(b, in[0]), ir::neg(b, ir::imag_part(b, in[0])))};
          })
       .aliases = {"conjugate"};
   of_any(
-      "angle", "angle(x)", "The angle of a complex number in the plane, in radians.",
+      "angle(x)", "The angle of a complex number in the plane, in radians.",
       [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
         return {b.call("atan2", {ir::imag_part(b, in[0]), ir::real_part(b, in[0])})};
       },

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "interpreter/ir/explicit_law.h"
-#include "stdlib/ops/control/collective.h"
+#include "stdlib/ops/control/control.h"
 
 namespace shard::stdlib {
 namespace {
@@ -45,11 +45,11 @@ std::vector<Type> infer_shard(const OpCall& call) {
     }
   }
   out.sharding.unreduced = layout.sharding.unreduced & typed;
-  if (!out.sharding.unreduced.empty() && layout.sharding.pending == runtime::Pending::Sum)
+  if (!out.sharding.unreduced.empty() && layout.sharding.unreduced_kind == runtime::UnreducedKind::Sum)
     ir::check_summable(x.dtype, "`shard` of " + runtime::to_string(x));
-  const bool less =
-      x.sharding.unreduced.contains(out.sharding.unreduced) && x.sharding.pending == layout.sharding.pending;
-  if (!out.sharding.unreduced.empty() && layout.sharding.pending != runtime::Pending::Sum && !less)
+  const bool less = x.sharding.unreduced.contains(out.sharding.unreduced) &&
+                    x.sharding.unreduced_kind == layout.sharding.unreduced_kind;
+  if (!out.sharding.unreduced.empty() && layout.sharding.unreduced_kind != runtime::UnreducedKind::Sum && !less)
     fail("layout", "`shard` of " + runtime::to_string(x) +
                        " cannot leave a maximum or minimum unreduced: `max` and `min` do, by their `out:`");
   out.sharding.reduced = layout.sharding.reduced & typed;
@@ -61,7 +61,7 @@ std::vector<Type> infer_shard(const OpCall& call) {
              "`shard` would lay " + runtime::to_string(x) + " out over @" + mesh.axes[a].name + " in two ways");
       used.add(a);
     }
-  out.sharding.pending = layout.sharding.pending;
+  out.sharding.unreduced_kind = layout.sharding.unreduced_kind;
   if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;  // nothing shows in the type
   return {out};
 }
@@ -85,7 +85,7 @@ Var cross_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
 }
 
 // On auto axes the cotangent's layout is open; on explicit axes it has the layout that its type says: where x is a
-// pending sum, each device takes the whole of it (`reduced`), and nothing is added up.
+// unreduced sum, each device takes the whole of it (`reduced`), and nothing is added up.
 Var shard_back(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
   if (n.call.attrs.has(ir::kFrom)) return cross_back(b, n, ct[0], want);
   std::optional<Layout> layout = wanted_layout(b, want, ct);
@@ -115,10 +115,7 @@ std::vector<Mapped> batch_follow(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef follow_row() {
-  OpDef row{.name = "follow",
-            .signature = "follow(x, like)",
-            .doc = "x, laid out as another value is where nothing else is said."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("follow(x, like)", "x, laid out as another value is where nothing else is said.");
   row.derivative =
       ir::Custom{[](Builder&, const NodeView&, std::span<const Var> tangents) -> Vars { return {tangents[0]}; },
                  [](Builder&, const NodeView&, std::span<const Var> cotangents) -> Vars {
@@ -126,17 +123,14 @@ OpDef follow_row() {
                  }};
   row.kernel = ir::Structure::Shard;
   row.batch = batch_follow;
-  row.internal = true;
   row.infer = infer_follow;
   return row;
 }
 
 OpDef shard_row() {
-  OpDef row{.name = "shard", .signature = "shard(x, layout: spec)", .doc = "The same value in another layout."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("shard(x, layout: spec)", "The same value in another layout.");
   row.derivative = Transposes{{}, false, shard_back};
   row.kernel = ir::Structure::Shard;
-  row.internal = true;
   row.infer = infer_shard;
   return row;
 }

@@ -7,8 +7,7 @@
 
 #include "runtime/kernels/draws.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
-#include "stdlib/ops/moving/placed.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -16,24 +15,7 @@ namespace {
 
 // ---- rows: operands broadcast against each other, keys among them
 
-// The operands' views with the result's shape, strides of 0 where they broadcast.
-std::vector<View> over_result(const KernelCall& c) {
-  std::vector<View> made;
-  const View& out = c.out[0];
-  for (View v : c.in) {
-    const std::size_t extra = out.shape.size() - v.shape.size();
-    v.strides.insert(v.strides.begin() + c.batch, extra, 0);
-    v.shape.insert(v.shape.begin() + c.batch, extra, 1);
-    for (std::size_t d = 0; d < out.shape.size(); ++d)
-      if (v.shape[d] == 1) v.strides[d] = 0;
-    v.shape = out.shape;
-    made.push_back(std::move(v));
-  }
-  return made;
-}
-
-using Draw =
-    std::function<void(const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop)>;
+using Draw = void (*)(runtime::Views in, const View& out, bool logarithm, const runtime::Stop* stop);
 
 // Keys, i32 and i64 beside them, and last f32 or f64, all of one type.
 void check_drawn(const OpCall& call) {
@@ -45,31 +27,29 @@ void check_drawn(const OpCall& call) {
   }
 }
 
-OpDef draw_row(std::string_view name, std::string_view signature, std::string_view doc, ir::HloFn written, Draw draw) {
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors};
-  row.dtype = {Operands::AsIs, [](const OpCall& call) {
-                 check_drawn(call);
-                 return std::vector<Kind>{{call.in.back().dtype, false}};
-               }};
+OpDef draw_row(std::string_view signature, std::string_view doc, ir::HloFn written, Draw draw) {
+  OpDef row = internal_row(signature, doc, broadcast_factors);
+  row.dtype.result = [](const OpCall& call) {
+    check_drawn(call);
+    return std::vector<Kind>{{call.in.back().dtype, false}};
+  };
   row.derivative = ir::Zero{};
   row.hlo = std::move(written);
   row.kernel = [draw](const KernelCall& c) -> BoundKernel {
-    const std::vector<View> views = over_result(c);
+    std::vector<View> views;
+    for (const View& v : c.in) views.push_back(over_result(v, c));
     View out = c.out[0];
-    Attrs attrs = c.attrs;
+    const bool logarithm = flag_or(c.attrs, "log", false);
     const runtime::Stop* stop = &c.pool.stop();
     return [=](void* const* in, void* const* o) mutable {
       std::vector<View> now = views;
       for (std::size_t i = 0; i < now.size(); ++i) now[i].data = in[i];
-      draw(now, at(out, o[0]), attrs, stop);
+      draw(now, at(out, o[0]), logarithm, stop);
     };
   };
   row.flops = 200;
-  row.internal = true;
   return row;
 }
-
-bool logarithm(const Attrs& attrs) { return flag_or(attrs, "log", false); }
 
 // Poisson and binomial numbers, in two rows each: how many turns an element takes, and what it is when its array takes
 // so many.
@@ -82,33 +62,21 @@ void register_accepted(OpTable& t) {
     row.samples = samples;
     return row;
   };
-  t.add(counts(draw_row("poisson_turns", "poisson_turns(key, index, rate)",
+  t.add(counts(draw_row("poisson_turns(key, index, rate)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
-                        drawing::poisson_turns_hlo,
-                        [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
-                          runtime::poisson_turns(in[0], in[1], in[2], out, stop);
-                        }),
+                        drawing::poisson_turns_hlo, runtime::poisson_turns),
                "key i32[4, 6] 0..24 [4, 6] 0..20"));
-  t.add(counts(draw_row("poisson_numbers", "poisson_numbers(key, index, turns, rate)",
+  t.add(counts(draw_row("poisson_numbers(key, index, turns, rate)",
                         "The Poisson numbers at these places of an array drawn with a key, in so many turns.",
-                        drawing::poisson_hlo,
-                        [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
-                          runtime::draw_poisson(in[0], in[1], in[2], in[3], out, stop);
-                        }),
+                        drawing::poisson_hlo, runtime::draw_poisson),
                "key i32[4, 6] 0..24 i32[] 9..10 [4, 6] 0..20; key[4] i32[4] 0..4 i32[4] 9..12 [] 0..30"));
-  t.add(counts(draw_row("binomial_turns", "binomial_turns(key, index, trials, chance)",
+  t.add(counts(draw_row("binomial_turns(key, index, trials, chance)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
-                        drawing::binomial_turns_hlo,
-                        [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
-                          runtime::binomial_turns(in[0], in[1], in[2], in[3], out, stop);
-                        }),
+                        drawing::binomial_turns_hlo, runtime::binomial_turns),
                "key i32[4, 6] 0..24 [4, 6] 0..60 [4, 6] 0..1"));
-  OpDef binomial = draw_row("binomial_numbers", "binomial_numbers(key, index, turns, trials, chance)",
+  OpDef binomial = draw_row("binomial_numbers(key, index, turns, trials, chance)",
                             "The binomial numbers at these places of an array drawn with a key, in so many turns.",
-                            drawing::binomial_hlo,
-                            [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
-                              runtime::draw_binomial(in[0], in[1], in[2], in[3], in[4], out, stop);
-                            });
+                            drawing::binomial_hlo, runtime::draw_binomial);
   binomial.samples =
       "key i32[4, 6] 0..24 i32[] 9..10 [4, 6] 0..60 [4, 6] 0..1; "
       "key[4] i32[4] 0..4 i32[4] 9..12 [4] 0..9 [] 0..1";
@@ -116,22 +84,14 @@ void register_accepted(OpTable& t) {
 }
 
 void register_draws(OpTable& t) {
-  OpDef slope =
-      draw_row("gamma_slope", "gamma_slope(alpha, sample, log: bool = false)",
-               "The derivative of gamma numbers by alpha.", drawing::gamma_slope_hlo,
-               [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
-                 runtime::gamma_derivative(in[0], in[1], out, logarithm(attrs), stop);
-               });
+  OpDef slope = draw_row("gamma_slope(alpha, sample, log: bool = false)", "The derivative of gamma numbers by alpha.",
+                         drawing::gamma_slope_hlo, runtime::gamma_derivative);
   slope.derivative = ir::NotDifferentiable{"gamma numbers have a first derivative only"};
   slope.samples = "[4, 6] 0.3..5 [4, 6] 0.1..9; [] 0.3..5 [4] -5..2 log=true";
   t.add(std::move(slope));
 
-  OpDef gamma =
-      draw_row("gamma_numbers", "gamma_numbers(keys, alpha, log: bool = false)",
-               "A gamma number (or its logarithm) for each key.", drawing::gamma_hlo,
-               [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
-                 runtime::draw_gamma(in[0], in[1], out, logarithm(attrs), stop);
-               });
+  OpDef gamma = draw_row("gamma_numbers(keys, alpha, log: bool = false)",
+                         "A gamma number (or its logarithm) for each key.", drawing::gamma_hlo, runtime::draw_gamma);
   gamma.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                   if (!tangents[1].valid()) return {Var{}};
                                   Var by_alpha = b.call("gamma_slope", {n.in[1], n.out[0]}, n.call.attrs);
@@ -164,20 +124,12 @@ Shape broadcast_of(const Builder& b, std::string_view op, Var x, Var y) {
 }
 
 DType float_drawn(const Attrs& attrs, std::string_view op, bool narrow_too) {
-  const DType t = dtype_if(attrs, "dtype").value_or(DType::F32);
-  if (!runtime::is_float(t))
-    fail("type", std::string(op) + " gives a float type, not " + std::string(runtime::name(t)));
+  const DType t = float_asked(attrs, op);
   if (!narrow_too && t != DType::F32 && t != DType::F64)
     fail("type", std::string(op) + " draws f32 or f64, not " + std::string(runtime::name(t)) +
                      ": cast what it gives, `cast(" + std::string(op) + "(...), " + std::string(runtime::name(t)) +
                      ")`");
   return t;
-}
-
-Shape under_keys(const Builder& b, Var key, const Shape& shape) {
-  Shape made = b.type(key).shape;
-  made.insert(made.end(), shape.begin(), shape.end());
-  return made;
 }
 
 Expr uniform_drawn(Builder& b, Var key, const Shape& shape, DType dtype, std::optional<double> low = {}) {
@@ -235,17 +187,11 @@ ir::Compose gamma(std::string_view op, bool log) {
   };
 }
 
-std::pair<Var, Var> key_pair(Builder& b, Var key) {
-  const Shape shape = b.type(key).shape;
-  Var keys = b.call("split_keys", {key}, {{"shape", under_keys(b, key, {2})}});
-  return {expand(b, part_of(b, keys, -1, 0, 1), shape), expand(b, part_of(b, keys, -1, 1, 2), shape)};
-}
-
 // Of the logarithms of two gamma numbers, so that small ones are not lost.
 Vars beta(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const DType dtype = float_drawn(attrs, "beta", false);
   const Shape shape = sizes_drawn(attrs, "beta", broadcast_of(b, "beta", in[1], in[2]));
-  const auto [key_a, key_b] = key_pair(b, in[0]);
+  const auto [key_a, key_b] = two_keys(b, in[0]);
   Expr x = gamma_numbers(b, key_a, in[1], shape, dtype, true), y = gamma_numbers(b, key_b, in[2], shape, dtype, true);
   Expr most = maximum(x, y), p = call("exp", {x - most}), q = call("exp", {y - most});
   return {p / (p + q)};
@@ -287,10 +233,8 @@ Vars binomial(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }
 
 Vars multivariate_normal(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Kind kind = promoted(b, in.subspan(1, 2));
-  kind.dtype = runtime::to_inexact(kind.dtype);
-  const DType dtype = attrs.has("dtype") ? float_drawn(attrs, "multivariate_normal", true) : kind.dtype;
-  Expr mean{b, promote_to(b, in[1], kind)}, cov{b, promote_to(b, in[2], kind)};
+  const auto [mean, cov] = inexact_pair(b, in.subspan(1));
+  const DType dtype = attrs.has("dtype") ? float_drawn(attrs, "multivariate_normal", true) : mean.type().dtype;
   const Shape m = mean.type().shape, c = cov.type().shape;
   if (m.empty() || c.size() < 2 || c.back() != m.back() || c[c.size() - 2] != m.back())
     fail("shape", "multivariate_normal takes a mean [..., n] and a covariance [..., n, n], got " +
@@ -322,30 +266,28 @@ Vars multivariate_normal(Builder& b, std::span<const Var> in, const Attrs& attrs
 
 void register_draw(OpTable& t) {
   register_draws(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) {
-    t.add(composite_row(name, signature, doc, laid_out_last(std::move(compose)), samples));
+  auto add = [&](std::string_view signature, std::string_view doc, ir::Compose compose, ir::Samples samples) {
+    add_composite(t, signature, doc, samples, laid_out_last(std::move(compose)));
   };
-  add("exponential", "exponential(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+  add("exponential(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
       "Numbers of the exponential distribution of mean 1.", exponential, "key shape=[4, 6]; key");
-  add("laplace", "laplace(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+  add("laplace(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
       "Numbers of the Laplace distribution of mean 0 and scale 1.", laplace, "key shape=[4, 6]");
-  add("gamma", "gamma(key, a, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("gamma(key, a, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Numbers of the gamma distribution of shape a and scale 1.", gamma("gamma", false),
       "key [] 0.3..5 shape=[4, 6]; key [4, 6] 0.3..5");
-  add("loggamma", "loggamma(key, a, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("loggamma(key, a, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Logarithms of gamma numbers, right for small a too.", gamma("loggamma", true), "key [6] 0.1..2 shape=[4, 6]");
-  add("beta", "beta(key, a, b, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("beta(key, a, b, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Numbers of the beta distribution: between 0 and 1.", beta, "key [] 0.3..5 [6] 0.3..5 shape=[4, 6]");
-  add("dirichlet", "dirichlet(key, alpha, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("dirichlet(key, alpha, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Shares that sum to 1 along the last dimension.", dirichlet, "key [6] 0.3..5 shape=[4]");
-  add("poisson", "poisson(key, lam, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("poisson(key, lam, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "How many events come where lam are expected.", poisson, "key [] 0..20 shape=[4, 6]; key [4, 6] 0..20");
-  add("binomial", "binomial(key, n, p, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("binomial(key, n, p, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "How many of n trials succeed, each with probability p.", binomial,
       "key [] 1..60 [6] 0..1 shape=[4, 6]; key [4] 1..60 [4] 0..1");
-  add("multivariate_normal",
-      "multivariate_normal(key, mean, cov, shape: ints? = none, dtype: dtype? = none, method: str = \"cholesky\", out: "
+  add("multivariate_normal(key, mean, cov, shape: ints? = none, dtype: dtype? = none, method: str = \"cholesky\", out: "
       "spec? = none)",
       "Vectors of the normal distribution of this mean and covariance.", multivariate_normal,
       "key [1] [1, 1] 1..2 shape=[4]");

@@ -23,43 +23,42 @@ ir::KindFn always(DType dtype) {
   return [dtype](const OpCall&) { return std::vector<Kind>{{dtype, false}}; };
 }
 
-OpDef unary_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands,
-                Partial1 partial, Domain domain) {
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
+OpDef unary_row(std::string_view signature, std::string_view doc, Code code, Operands operands, Partial1 partial,
+                Domain domain) {
+  OpDef row = unary_zero_row(signature, doc, code, operands, domain);
   row.derivative = ir::Partials{[partial](Builder& b, const NodeView& n) -> Vars {
     return {partial({b, n.in[0]}, {b, n.out[0]})};
   }};
-  row.kernel = code;
-  row.samples = unary_samples(domain);
   return row;
 }
 
-OpDef unary_zero_row(std::string_view name, std::string_view signature, std::string_view doc, Code code,
-                     Operands operands, Domain domain) {
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
+OpDef unary_zero_row(std::string_view signature, std::string_view doc, Code code, Operands operands, Domain domain) {
+  OpDef row = row_of(signature, doc, broadcast_factors);
+  row.dtype.operands = operands;
   row.derivative = ir::Zero{};
   row.kernel = code;
+  row.of_complex = complex::function(row.name);
   row.samples = unary_samples(domain);
   return row;
 }
 
-OpDef binary_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands,
+OpDef binary_row(std::string_view signature, std::string_view doc, Code code, Operands operands,
                  ir::Derivative derivative, Domain domain) {
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
+  OpDef row = row_of(signature, doc, broadcast_factors);
+  row.dtype.operands = operands;
   row.derivative = std::move(derivative);
   row.kernel = code;
   row.samples = binary_samples(domain);
   return row;
 }
 
-OpDef composite_row(std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                    ir::Samples samples) {
-  OpDef row{.name = name, .signature = signature, .doc = doc};
+OpDef& add_composite(OpTable& t, std::string_view signature, std::string_view doc, ir::Samples samples,
+                     ir::Compose compose) {
+  OpDef row = row_of(signature, doc);
   row.dtype.operands = Operands::AsIs;
-  row.derivative = ir::FromParts{};
   row.kernel = std::move(compose);
   row.samples = samples;
-  return row;
+  return t.add(std::move(row));
 }
 
 ir::Derivative partials2(Partial2 of) {
@@ -90,16 +89,13 @@ Vars counted(Builder& b, std::span<const Var> in) {
 }
 
 // `row` as users call it, on numbers.
-OpDef counting_row(OpTable& t, std::string_view name, std::string_view signature, OpDef row) {
+OpDef& add_counting(OpTable& t, std::string_view signature, OpDef row) {
   row.internal = true;
-  OpDef made = composite_row(
-      name, signature, row.doc,
-      [inner = row.name](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        return b.emit(b.table().at(inner), counted(b, in), {});
-      },
-      row.samples);
-  t.add(std::move(row));
-  return made;
+  const OpDef& inner = t.add(std::move(row));
+  return add_composite(t, signature, inner.doc, inner.samples,
+                       [name = inner.name](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                         return b.emit(b.table().at(name), counted(b, in), {});
+                       });
 }
 
 // d/dx of max(x, y): 1 where x is the chosen one, a half where both are equal.
@@ -172,7 +168,7 @@ Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
 }
 
 void register_arithmetic(OpTable& t) {
-  // Sums and differences are linear in both operands together: a pending sum passes through them.
+  // Sums and differences are linear in both operands together: an unreduced sum passes through them.
   auto linear2 = [](bool negate) {
     return Transposes{
         {}, true, [negate](Builder& b, const NodeView&, int operand, std::span<const Var> ct, const Type& want) {
@@ -180,16 +176,15 @@ void register_arithmetic(OpTable& t) {
           return ir::unbroadcast(b, g, want);
         }};
   };
-  t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)))
-      .of_complex = ir::OnParts{};
-  OpDef sub =
-      binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
+  t.add(binary_row("add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false))).of_complex =
+      ir::OnParts{};
+  OpDef sub = binary_row("sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
   sub.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `^` or `~`)");
   sub.aliases = {"subtract"};
   sub.of_complex = ir::OnParts{};
   t.add(std::move(sub));
   OpDef& product = t.add(binary_row(
-      "mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
+      "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
       Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
                    return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
                  }}));
@@ -197,22 +192,20 @@ void register_arithmetic(OpTable& t) {
   product.of_complex = complex::mul;
   ir::Derivative of_quotient = partials2([](Expr, Expr y, Expr z) { return std::pair{1.0 / y, -(z / y)}; });
   std::get<ir::Partials>(of_quotient).linear = {0};
-  OpDef& quotient = t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div,
-                                     Operands::Inexact, std::move(of_quotient), {0.5, 3}));
+  OpDef& quotient = t.add(binary_row("div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
+                                     std::move(of_quotient), {0.5, 3}));
   quotient.aliases = {"divide"};
   quotient.of_complex = complex::div;
-  t.add(counting_row(t, "floor_divide", "floor_divide(x, y)",
-                     binary_row("quotient", "quotient(x, y)", "Quotient rounded down.", Code::FloorDiv,
-                                Operands::Promote, ir::Zero{}, {0.5, 3})));
+  add_counting(
+      t, "floor_divide(x, y)",
+      binary_row("quotient(x, y)", "Quotient rounded down.", Code::FloorDiv, Operands::Promote, ir::Zero{}, {0.5, 3}));
   const auto of_remainder = [](Expr x, Expr y, Expr) { return std::pair{x.number(1.0), -call("quotient", {x, y})}; };
-  t.add(counting_row(t, "mod", "mod(x, y)",
-                     binary_row("remainder", "remainder(x, y)", "Remainder, with the sign of the divisor.", Code::Mod,
-                                Operands::Promote, partials2(of_remainder), {0.5, 3})))
+  add_counting(t, "mod(x, y)",
+               binary_row("remainder(x, y)", "Remainder, with the sign of the divisor.", Code::Mod, Operands::Promote,
+                          partials2(of_remainder), {0.5, 3}))
       .aliases = {"remainder"};
-  OpDef neg{.name = "neg", .signature = "neg(x)", .doc = "The negative.", .factors = broadcast_factors};
-  neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) {
-                                return ir::neg(b, ct[0]);
-                              }};
+  OpDef neg = row_of("neg(x)", "The negative.", broadcast_factors);
+  neg.derivative = linear([](Builder& b, const NodeView&, Var ct, const Type&) { return ir::neg(b, ct); });
   neg.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `~`)");
   neg.kernel = Code::Neg;
   neg.of_complex = ir::OnParts{};
@@ -220,7 +213,7 @@ void register_arithmetic(OpTable& t) {
   t.add(std::move(neg));
 
   // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. That wrt x is nan at 0 ** 0.0, as JAX's is.
-  OpDef power = binary_row("power", "power(x, y)", "x to the power y, without regard to whether y is a known integer.",
+  OpDef power = binary_row("power(x, y)", "x to the power y, without regard to whether y is a known integer.",
                            Code::Pow, Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
                              Expr dx = y * call("power", {x, y - 1.0});
                              Expr dy = call("log", {select(eq(x, 0.0), 1.0, x)}) * z;
@@ -230,20 +223,20 @@ void register_arithmetic(OpTable& t) {
   power.of_complex = complex::power;
   power.internal = true;
   t.add(std::move(power));
-  t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.", powered,
-                      binary_samples({0.5, 2})))
+  add_composite(t, "pow(x, y)", "x to the power y; a host integer keeps the type of x.", binary_samples({0.5, 2}),
+                powered)
       .aliases = {"power"};
-  t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max,
-                   Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
+  t.add(binary_row("maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max, Operands::Promote,
+                   partials2([](Expr x, Expr y, Expr z) {
                      Expr tie = eq(x, y);
                      return std::pair{share(gt(x, y), tie, z), share(lt(x, y), tie, z)};
                    })));
-  t.add(binary_row("minimum", "minimum(x, y)", "The smaller of both; nan where one is nan.", Code::Min,
-                   Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
+  t.add(binary_row("minimum(x, y)", "The smaller of both; nan where one is nan.", Code::Min, Operands::Promote,
+                   partials2([](Expr x, Expr y, Expr z) {
                      Expr tie = eq(x, y);
                      return std::pair{share(lt(x, y), tie, z), share(gt(x, y), tie, z)};
                    })));
-  t.add(binary_row("atan2", "atan2(y, x)", "The angle of the point (x, y), in radians.", Code::Atan2, Operands::Inexact,
+  t.add(binary_row("atan2(y, x)", "The angle of the point (x, y), in radians.", Code::Atan2, Operands::Inexact,
                    partials2([](Expr y, Expr x, Expr) {
                      Expr r = x * x + y * y;
                      return std::pair{x / r, -(y / r)};
@@ -253,86 +246,75 @@ void register_arithmetic(OpTable& t) {
 }
 
 void register_comparisons(OpTable& t) {
-  auto compare = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) -> OpDef& {
-    OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
+  auto compare = [&](std::string_view signature, std::string_view doc, Code code) -> OpDef& {
+    OpDef row = binary_row(signature, doc, code, Operands::Promote, ir::Zero{});
     row.samples = binary_samples(kDomain, "i32[8] 0..3 i32[8] 0..3");
     return t.add(std::move(row));
   };
-  compare("eq", "eq(x, y)", "Whether elements are equal.", Code::Eq).of_complex = complex::eq;
-  compare("ne", "ne(x, y)", "Whether elements differ.", Code::Ne).of_complex = complex::ne;
-  compare("lt", "lt(x, y)", "Whether x is smaller.", Code::Lt);
-  compare("le", "le(x, y)", "Whether x is smaller or equal.", Code::Le);
-  compare("gt", "gt(x, y)", "Whether x is larger.", Code::Gt);
-  compare("ge", "ge(x, y)", "Whether x is larger or equal.", Code::Ge);
-  auto test = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code,
-                  ir::OfComplex of_complex) {
-    t.add(unary_zero_row(name, signature, doc, code, Operands::Inexact)).of_complex = std::move(of_complex);
+  compare("eq(x, y)", "Whether elements are equal.", Code::Eq).of_complex = complex::eq;
+  compare("ne(x, y)", "Whether elements differ.", Code::Ne).of_complex = complex::ne;
+  compare("lt(x, y)", "Whether x is smaller.", Code::Lt);
+  compare("le(x, y)", "Whether x is smaller or equal.", Code::Le);
+  compare("gt(x, y)", "Whether x is larger.", Code::Gt);
+  compare("ge(x, y)", "Whether x is larger or equal.", Code::Ge);
+  auto test = [&](std::string_view signature, std::string_view doc, Code code, ir::OfComplex of_complex) {
+    t.add(unary_zero_row(signature, doc, code, Operands::Inexact)).of_complex = std::move(of_complex);
   };
-  test("isnan", "isnan(x)", "Whether elements are not a number.", Code::IsNan, complex::of_either("isnan"));
-  test("isinf", "isinf(x)", "Whether elements are infinite.", Code::IsInf, complex::of_either("isinf"));
-  test("isfinite", "isfinite(x)", "Whether elements are neither infinite nor nan.", Code::IsFinite,
-       ir::Compose(complex::isfinite));
+  test("isnan(x)", "Whether elements are not a number.", Code::IsNan, complex::of_either("isnan"));
+  test("isinf(x)", "Whether elements are infinite.", Code::IsInf, complex::of_either("isinf"));
+  test("isfinite(x)", "Whether elements are neither infinite nor nan.", Code::IsFinite, ir::Compose(complex::isfinite));
 }
 
 void register_bits(OpTable& t) {
   constexpr const char* whole = "i32[4, 6] -8..8 i32[4, 6] 0..5; u8[4] 0..200 u8[2, 4] 0..5";
   constexpr const char* bools = "bool[4, 6] 0..2 bool[4, 6] 0..2; bool[] 0..2 bool[4] 0..2";
-  auto row_of = [](std::string_view name, std::string_view signature, std::string_view doc, Code code,
-                   ir::Samples samples) {
-    OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
+  auto bit_row = [](std::string_view signature, std::string_view doc, Code code, ir::Samples samples) {
+    OpDef row = binary_row(signature, doc, code, Operands::Promote, ir::Zero{});
     row.samples = samples;
     return row;
   };
   const ir::Samples all_bits{whole, {}, bools};
-  t.add(row_of("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd, all_bits));
-  t.add(row_of("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr, all_bits));
-  t.add(row_of("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, all_bits));
-  const auto truth = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
-    OpDef row = row_of(name, signature, doc, code, bools);
-    row.dtype.result = only(name, runtime::kBools);
+  t.add(bit_row("bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd, all_bits));
+  t.add(bit_row("bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr, all_bits));
+  t.add(bit_row("bit_xor(x, y)", "Bits that differ.", Code::BitXor, all_bits));
+  const auto truth = [&](std::string_view signature, std::string_view doc, Code code) {
+    OpDef row = bit_row(signature, doc, code, bools);
+    row.dtype.result = only(row.name, runtime::kBools);
     t.add(std::move(row));
   };
-  truth("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd);
-  truth("logical_or", "logical_or(x, y)", "Whether one is true.", Code::BitOr);
-  const auto shift = [&](std::string_view name, std::string_view signature, std::string_view inner,
-                         std::string_view inner_signature, std::string_view doc, Code code) {
-    t.add(counting_row(t, name, signature, row_of(inner, inner_signature, doc, code, whole)));
+  truth("logical_and(x, y)", "Whether both are true.", Code::BitAnd);
+  truth("logical_or(x, y)", "Whether one is true.", Code::BitOr);
+  const auto shift = [&](std::string_view signature, std::string_view inner, std::string_view doc, Code code) {
+    add_counting(t, signature, bit_row(inner, doc, code, whole));
   };
-  shift("shift_left", "shift_left(x, y)", "bits_up", "bits_up(x, y)", "Bits moved up.", Code::Shl);
-  shift("shift_right", "shift_right(x, y)", "bits_down", "bits_down(x, y)",
-        "Bits moved down; signed numbers keep their sign.", Code::Shr);
+  shift("shift_left(x, y)", "bits_up(x, y)", "Bits moved up.", Code::Shl);
+  shift("shift_right(x, y)", "bits_down(x, y)", "Bits moved down; signed numbers keep their sign.", Code::Shr);
 
-  OpDef flip =
-      unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
+  OpDef flip = unary_zero_row("bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
   flip.dtype.result = only("bit_flip", runtime::kIntegers);
   flip.samples = "i32[4, 6] -8..8";
   flip.internal = true;
   t.add(std::move(flip));
-  OpDef negate = unary_zero_row("logical_not", "logical_not(x)", "Whether it is not true.", Code::Not, Operands::AsIs);
+  OpDef negate = unary_zero_row("logical_not(x)", "Whether it is not true.", Code::Not, Operands::AsIs);
   negate.dtype.result = only("logical_not", runtime::kBools);
   negate.samples = "bool[4, 6] 0..2; bool[] 0..2";
   t.add(std::move(negate));
-  t.add(composite_row(
-      "bit_not", "bit_not(x)", "All bits turned over, or the opposite truth.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        return {b.call(b.type(in[0]).dtype == DType::Bool ? "logical_not" : "bit_flip", {in[0]})};
-      },
-      "i32[4] -8..8; bool[4] 0..2"));
+  add_composite(t, "bit_not(x)", "All bits turned over, or the opposite truth.", "i32[4] -8..8; bool[4] 0..2",
+                [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  return {b.call(b.type(in[0]).dtype == DType::Bool ? "logical_not" : "bit_flip", {in[0]})};
+                });
 }
 
 void register_select(OpTable& t) {
-  OpDef select{.name = "select",
-               .signature = "select(c, x, y)",
-               .doc = "x where c is true, else y; x and y of one element type.",
-               .factors = broadcast_factors};
-  select.dtype = {Operands::AsIs, [](const OpCall& call) {
-                    if (call.in[0].dtype != DType::Bool)
-                      fail("type", "select chooses by bools, got " + runtime::to_string(call.in[0]));
-                    if (call.in[1].dtype != call.in[2].dtype)
-                      fail("type", "select takes cases of one element type, got " + runtime::to_string(call.in[1]) +
-                                       " and " + runtime::to_string(call.in[2]));
-                    return std::vector<Kind>{{call.in[1].dtype, call.in[1].weak && call.in[2].weak}};
-                  }};
+  OpDef select =
+      internal_row("select(c, x, y)", "x where c is true, else y; x and y of one element type.", broadcast_factors);
+  select.dtype.result = [](const OpCall& call) {
+    if (call.in[0].dtype != DType::Bool) fail("type", "select chooses by bools, got " + runtime::to_string(call.in[0]));
+    if (call.in[1].dtype != call.in[2].dtype)
+      fail("type", "select takes cases of one element type, got " + runtime::to_string(call.in[1]) + " and " +
+                       runtime::to_string(call.in[2]));
+    return std::vector<Kind>{{call.in[1].dtype, call.in[1].weak && call.in[2].weak}};
+  };
   select.derivative = Transposes{
       {1, 2}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
         Expr c{b, n.in[0]}, g{b, ct[0]};
@@ -353,37 +335,30 @@ void register_select(OpTable& t) {
     return "the two cases of `where` must have one layout, got " + runtime::to_string(x) + " and " +
            runtime::to_string(y) + "; `shard` one of them first";
   };
-  select.internal = true;
   select.samples = "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [4, 6] []; bool[] 0..2 i32[4] i32[4]";
   t.add(std::move(select));
 
-  OpDef convert{.name = "convert",
-                .signature = "convert(x, dtype: dtype, weak: bool = false)",
-                .doc = "Another element type; fractions are cut off.",
-                .factors = broadcast_factors};
-  convert.dtype = {Operands::AsIs, [](const OpCall& call) {
-                     DType to = call.attrs.dtype("dtype");
-                     if ((call.in[0].dtype == DType::Key) != (to == DType::Key))
-                       fail("type", "a key is not converted: " + runtime::to_string(call.in[0]) + " to " +
-                                        std::string(runtime::name(to)));
-                     return std::vector<Kind>{{to, flag_or(call.attrs, "weak", false)}};
-                   }};
-  convert.derivative =
-      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                   // Through integers nothing flows.
-                   bool flows = runtime::is_float(want.dtype) && runtime::is_float(n.call.attrs.dtype("dtype"));
-                   return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
-                 }};
+  OpDef convert = internal_row("convert(x, dtype: dtype, weak: bool = false)",
+                               "Another element type; fractions are cut off.", broadcast_factors);
+  convert.dtype.result = [](const OpCall& call) {
+    DType to = call.attrs.dtype("dtype");
+    if ((call.in[0].dtype == DType::Key) != (to == DType::Key))
+      fail("type",
+           "a key is not converted: " + runtime::to_string(call.in[0]) + " to " + std::string(runtime::name(to)));
+    return std::vector<Kind>{{to, flag_or(call.attrs, "weak", false)}};
+  };
+  convert.derivative = linear([](Builder& b, const NodeView& n, Var ct, const Type& want) {
+    // Through integers nothing flows.
+    bool flows = runtime::is_float(want.dtype) && runtime::is_float(n.call.attrs.dtype("dtype"));
+    return flows ? ir::convert(b, ct, want.dtype, want.weak) : ir::zeros(b, want);
+  });
   convert.kernel = Code::Convert;
   convert.of_complex = complex::convert;
-  convert.internal = true;
   convert.samples = "[4, 6] -3..3 dtype=f64; [4, 6] -3..3 dtype=i32; i32[4] dtype=f32; f64[4] dtype=f32";
   t.add(std::move(convert));
 
-  OpDef stop{.name = "stop_gradient",
-             .signature = "stop_gradient(x)",
-             .doc = "The value itself (a tree too), through which no derivative flows.",
-             .factors = broadcast_factors};
+  OpDef stop = row_of("stop_gradient(x)", "The value itself (a tree too), through which no derivative flows.",
+                      broadcast_factors);
   stop.of_trees = true;
   stop.derivative = ir::Zero{};
   stop.kernel = Code::Identity;

@@ -1,13 +1,13 @@
 // Fourier transforms: one row that takes and gives the two parts of lines, and what users call, made of it. Exchanging
 // the parts on both sides makes the inverse of it (and its transpose), so that it needs no direction.
-#include "runtime/kernels/fourier.h"
+#include "runtime/kernels/fft.h"
 
 #include <cmath>
 
 #include "interpreter/hlo/writer.h"
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -43,10 +43,8 @@ hlo::Values fourier_hlo(const hlo::Use& u) {
 }
 
 void register_row(OpTable& t) {
-  OpDef row{.name = "fourier_parts",
-            .signature = "fourier_parts(re, im)",
-            .doc = "The Fourier transform along the last dimension, by its parts.",
-            .factors = fourier_factors};
+  OpDef row = internal_row("fourier_parts(re, im)", "The Fourier transform along the last dimension, by its parts.",
+                           fourier_factors);
   row.dtype = {Operands::Promote, [](const OpCall& call) {
                  const Type& x = call.in[0];
                  if (x.dtype != DType::F32 && x.dtype != DType::F64)
@@ -69,7 +67,6 @@ void register_row(OpTable& t) {
     return std::nullopt;
   };
   row.flops = 10;
-  row.internal = true;
   row.samples = "[4, 6] [4, 6]; [8] [8]; [2, 2, 4] [2, 2, 4]; f64[2, 17] f64[2, 17]; [2, 1] [2, 1]";
   t.add(std::move(row));
 }
@@ -283,51 +280,50 @@ ir::Compose shifted_to_middle(std::string_view name, bool back) {
 
 void register_fourier(OpTable& t) {
   register_row(t);
-  const auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                       ir::Samples samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), samples));
-  };
   const ir::Samples lines = "[4, 6]; [8] n=5 norm='ortho'; [3] n=4 norm='forward'; [4, 2] axis=0; c64[4]";
-  add("fft", "fft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
-      "The Fourier transform along an axis, of n elements: cut, or padded with zeros.", transform("fft", false), lines);
-  add("ifft", "ifft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")", "The inverse of fft.",
-      transform("ifft", true), lines);
-  add("rfft", "rfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
-      "The first half, n / 2 + 1, of the Fourier transform of real numbers.", of_real,
-      "[4, 6]; [8] n=5 norm='ortho'; [4, 2] axis=0");
-  add("irfft", "irfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
-      "The inverse of rfft: n real numbers, 2 * (length - 1) unless said otherwise.", to_real,
-      "[4, 6]; [5] n=5 norm='ortho'; c64[4, 3] axis=0");
+  add_composite(t, "fft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
+                "The Fourier transform along an axis, of n elements: cut, or padded with zeros.", lines,
+                transform("fft", false));
+  add_composite(t, "ifft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")", "The inverse of fft.", lines,
+                transform("ifft", true));
+  add_composite(t, "rfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
+                "The first half, n / 2 + 1, of the Fourier transform of real numbers.",
+                "[4, 6]; [8] n=5 norm='ortho'; [4, 2] axis=0", of_real);
+  add_composite(t, "irfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
+                "The inverse of rfft: n real numbers, 2 * (length - 1) unless said otherwise.",
+                "[4, 6]; [5] n=5 norm='ortho'; c64[4, 3] axis=0", to_real);
   const ir::Samples planes = "[4, 6]; c64[2, 3, 4] axes=[0, 2] norm='ortho'; [4, 2] s=[3, 5]",
                     real_planes = "[4, 6]; [2, 3, 4] axes=[2, 0] norm='ortho'; [4, 2] s=[3, 5]",
                     halves = "c64[4, 3]; c64[2, 3, 4] axes=[2, 0] norm='ortho'; [4, 3] s=[3, 5]";
-  add("fft2", "fft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
-      "The Fourier transform along two dimensions, the last ones unless `axes` says otherwise.",
-      transforms("fft2", false, false), planes);
-  add("ifft2", "ifft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of fft2.",
-      transforms("ifft2", false, true), planes);
-  add("rfft2", "rfft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
-      "fft2 of real numbers: the first half along the last axis.", all_of_real("rfft2", "fft2", false), real_planes);
-  add("irfft2", "irfft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of rfft2.",
-      all_to_real("irfft2", false), halves);
-  add("fftn", "fftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
-      "The Fourier transform along all dimensions, or some.", transforms("fftn", true, false), planes);
-  add("ifftn", "ifftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of fftn.",
-      transforms("ifftn", true, true), planes);
-  add("rfftn", "rfftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
-      "fftn of real numbers: the first half along the last axis.", all_of_real("rfftn", "fftn", true), real_planes);
-  add("irfftn", "irfftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of rfftn.",
-      all_to_real("irfftn", true), halves);
-  add("fftfreq", "fftfreq(n: int, d: number = 1.0, dtype: dtype? = none)",
-      "The frequencies of the n elements that fft gives, of samples that lie d apart.", frequencies("fftfreq", false),
-      "n=4; n=5 d=0.5");
-  add("rfftfreq", "rfftfreq(n: int, d: number = 1.0, dtype: dtype? = none)",
-      "The frequencies of the n / 2 + 1 elements that rfft gives, of samples that lie d apart.",
-      frequencies("rfftfreq", true), "n=4; n=5 d=0.5");
-  add("fftshift", "fftshift(x, axes: ints? = none)", "Frequency 0 moved to the middle, along axes or all.",
-      shifted_to_middle("fftshift", false), "[4, 6]; [5] ; c64[2, 3] axes=[1]");
-  add("ifftshift", "ifftshift(x, axes: ints? = none)", "The inverse of fftshift.", shifted_to_middle("ifftshift", true),
-      "[4, 6]; [5]; c64[2, 3] axes=[1]");
+  add_composite(t, "fft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+                "The Fourier transform along two dimensions, the last ones unless `axes` says otherwise.", planes,
+                transforms("fft2", false, false));
+  add_composite(t, "ifft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of fft2.",
+                planes, transforms("ifft2", false, true));
+  add_composite(t, "rfft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+                "fft2 of real numbers: the first half along the last axis.", real_planes,
+                all_of_real("rfft2", "fft2", false));
+  add_composite(t, "irfft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of rfft2.",
+                halves, all_to_real("irfft2", false));
+  add_composite(t, "fftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+                "The Fourier transform along all dimensions, or some.", planes, transforms("fftn", true, false));
+  add_composite(t, "ifftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of fftn.",
+                planes, transforms("ifftn", true, true));
+  add_composite(t, "rfftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+                "fftn of real numbers: the first half along the last axis.", real_planes,
+                all_of_real("rfftn", "fftn", true));
+  add_composite(t, "irfftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of rfftn.",
+                halves, all_to_real("irfftn", true));
+  add_composite(t, "fftfreq(n: int, d: number = 1.0, dtype: dtype? = none)",
+                "The frequencies of the n elements that fft gives, of samples that lie d apart.", "n=4; n=5 d=0.5",
+                frequencies("fftfreq", false));
+  add_composite(t, "rfftfreq(n: int, d: number = 1.0, dtype: dtype? = none)",
+                "The frequencies of the n / 2 + 1 elements that rfft gives, of samples that lie d apart.",
+                "n=4; n=5 d=0.5", frequencies("rfftfreq", true));
+  add_composite(t, "fftshift(x, axes: ints? = none)", "Frequency 0 moved to the middle, along axes or all.",
+                "[4, 6]; [5] ; c64[2, 3] axes=[1]", shifted_to_middle("fftshift", false));
+  add_composite(t, "ifftshift(x, axes: ints? = none)", "The inverse of fftshift.", "[4, 6]; [5]; c64[2, 3] axes=[1]",
+                shifted_to_middle("ifftshift", true));
 }
 
 }  // namespace shard::stdlib

@@ -12,23 +12,17 @@ namespace shard::stdlib {
 hlo::Value rows_at(const hlo::Value& x, const hlo::Value& index);
 hlo::Values take_hlo(const hlo::Use& use);
 hlo::Values scatter_hlo(const hlo::Use& use);
-// order_hlo.cpp
-hlo::Values sort_hlo(const hlo::Use& use);
-hlo::Values argsort_hlo(const hlo::Use& use);
+// order.cpp
 hlo::Values running_hlo(const hlo::Use& use, runtime::Scan how);
 hlo::Values search_hlo(const hlo::Use& use);
 hlo::Values extreme_position_hlo(const hlo::Use& use, bool largest);
-// random_hlo.cpp
+// random.cpp
 struct Words {  // of keys or their counters, u32
   hlo::Value first, second;
 };
 Words words_of(const hlo::Value& key, const Shape& shape, std::span<const std::int64_t> dims);
 Words threefry(const Words& key, Words counter);
-hlo::Values bits_hlo(const hlo::Use& use);
-hlo::Values split_hlo(const hlo::Use& use);
-hlo::Values fold_hlo(const hlo::Use& use);
-hlo::Values make_key_hlo(const hlo::Use& use);
-// draw_gamma_hlo.cpp, draw_counts_hlo.cpp
+// draws_hlo.cpp
 namespace drawing {
 hlo::Values gamma_hlo(const hlo::Use& use);
 hlo::Values gamma_slope_hlo(const hlo::Use& use);
@@ -37,7 +31,7 @@ hlo::Values poisson_hlo(const hlo::Use& use);
 hlo::Values binomial_turns_hlo(const hlo::Use& use);
 hlo::Values binomial_hlo(const hlo::Use& use);
 }  // namespace drawing
-// products/convolution_hlo.cpp
+// products/convolution.cpp
 // Of x [b, groups * s, n...] by w [groups * f, s, taps...]: [b, groups * f, places...].
 struct Taps {
   Ints stride, dilation;  // of the places; of the taps
@@ -57,12 +51,7 @@ struct Lettered {
 std::optional<hlo::Value> as_convolution(const Lettered& windows, const Lettered& y, std::string_view out, DType dtype);
 hlo::Values convolve_hlo(const hlo::Use& use);
 hlo::Value reshaped_hlo(const hlo::Value& x, const Shape& shape);  // of windows too
-// products/windows_hlo.cpp
-// Windows of dimension `dim`: its size becomes places, and `size` elements that lie `dilation` apart a place, as a
-// dimension behind it.
-hlo::Value windows_along(const hlo::Value& x, int dim, std::int64_t places, std::int64_t size, std::int64_t stride,
-                         std::int64_t dilation);
-hlo::Value windows_written(const hlo::Value& windows);  // gathered
+// products/windows.cpp
 hlo::Values ragged_hlo(const hlo::Use& use, bool outer);
 // products/linalg_hlo.cpp
 hlo::Values lu_solve_hlo(const hlo::Use& use);
@@ -73,8 +62,6 @@ hlo::Values eigh_hlo(const hlo::Use& use);
 hlo::Values cofactors_hlo(const hlo::Use& use);
 hlo::Values determinant_hlo(const hlo::Use& use);
 hlo::Values log_det_hlo(const hlo::Use& use);
-// products/matrix_functions_hlo.cpp
-hlo::Value product_hlo(const hlo::Value& a, const hlo::Value& b);  // of matrices
 hlo::Values expm_hlo(const hlo::Use& use);
 hlo::Values pinv_hlo(const hlo::Use& use);
 

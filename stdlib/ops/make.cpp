@@ -6,7 +6,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/complex.h"
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/placed.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -24,13 +24,11 @@ Var broadcast_out(Builder& b, Var x, const Shape& shape, const Attrs& from) {
 // ---- rows
 
 void register_constant(OpTable& t) {
-  OpDef row{
-      .name = "constant", .signature = "constant(value: number, dtype: dtype, weak: bool = false)", .doc = "A number."};
+  OpDef row = internal_row("constant(value: number, dtype: dtype, weak: bool = false)", "A number.");
   row.derivative = ir::Zero{};
   row.kernel = ir::Structure::Constant;
   row.of_complex = complex::constant;
   row.flops = 0;
-  row.internal = true;
   row.infer = [](const OpCall& call) {
     return std::vector<Type>{Type::of(call.attrs.dtype("dtype"), {}, flag_or(call.attrs, "weak", false))};
   };
@@ -54,9 +52,8 @@ Vars iota_locally(Builder& b, const ir::LocalCall& c, std::span<const Var>) {
 }
 
 void register_iota(OpTable& t) {
-  OpDef row{.name = "iota",
-            .signature = "iota(shape: ints, axis: int, dtype: dtype, out: spec? = none)",
-            .doc = "Positions along an axis: 0, 1, 2, ..."};
+  OpDef row = internal_row("iota(shape: ints, axis: int, dtype: dtype, out: spec? = none)",
+                           "Positions along an axis: 0, 1, 2, ...");
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     r.rule.results = {r.dims(shape_of(call.attrs.ints("shape"), "iota"))};
@@ -74,7 +71,6 @@ void register_iota(OpTable& t) {
   };
   row.partition = iota_locally;
   row.flops = 0;
-  row.internal = true;
   row.samples = "shape=[8] axis=-1 dtype=i32; shape=[4, 6] axis=-2 dtype=f32";
   t.add(std::move(row));
 }
@@ -82,22 +78,19 @@ void register_iota(OpTable& t) {
 // A number in the shape and layout of an array, whose values do not matter: the layout follows the array's in every
 // mode.
 void register_fill_like(OpTable& t) {
-  OpDef row{.name = "fill_like",
-            .signature = "fill_like(x, value: number, dtype: dtype)",
-            .doc = "A number everywhere, shaped and laid out as x."};
+  OpDef row =
+      internal_row("fill_like(x, value: number, dtype: dtype)", "A number everywhere, shaped and laid out as x.");
   row.factors = broadcast_factors;
-  row.dtype = {Operands::AsIs, [](const OpCall& call) {
-                 return std::vector<Kind>{{call.attrs.dtype("dtype"), false}};
-               }};
-  // Zeros beside a pending sum are pending as it is; another number is whole.
+  row.dtype.result = [](const OpCall& call) { return std::vector<Kind>{{call.attrs.dtype("dtype"), false}}; };
+  // Zeros beside an unreduced sum are unreduced as it is; another number is whole.
   row.infer = [](const OpCall& call) {
     Type made = call.in[0];
     made.dtype = call.attrs.dtype("dtype");
     made.weak = false;
     const bool zero = call.attrs.number("value") == 0 && made.dtype != DType::Bool;
-    if (!zero || made.sharding.pending != runtime::Pending::Sum) {
+    if (!zero || made.sharding.unreduced_kind != runtime::UnreducedKind::Sum) {
       made.sharding.unreduced = {};
-      made.sharding.pending = runtime::Pending::Sum;
+      made.sharding.unreduced_kind = runtime::UnreducedKind::Sum;
     }
     if (made.sharding.used_axes().empty() && made.varying.empty()) made.mesh = nullptr;
     return std::vector<Type>{made};
@@ -116,7 +109,6 @@ void register_fill_like(OpTable& t) {
     return [=](void* const*, void* const* o) mutable { runtime::fill(at(out, o[0]), value, whole); };
   };
   row.flops = 0;
-  row.internal = true;
   row.samples = "[4, 6] value=0.5 dtype=f32; i32[4] value=3 dtype=i32";
   t.add(std::move(row));
 }
@@ -130,9 +122,9 @@ ir::Compose filled(std::string_view op, double value) {
   };
 }
 
-// Shaped and laid out as x is, pending sums too: the number then counts once. Other than through fill_like, nothing of
-// x is waited for.
-Var as_pending(Builder& b, Var number, const Type& x) {
+// Shaped and laid out as x is, unreduced sums too: the number then counts once. Other than through fill_like, nothing
+// of x is waited for.
+Var as_unreduced(Builder& b, Var number, const Type& x) {
   Layout layout{x.mesh, x.sharding};
   if (!x.mesh->of_kind(runtime::AxisKind::Auto).empty())
     for (auto& d : layout.sharding.dims) d.open = true;
@@ -144,7 +136,7 @@ ir::Compose filled_like(double value) {
     const Type x = b.type(in[0]);
     DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
     if (attrs.has("out")) return {broadcast_out(b, ir::constant(b, value, dtype), x.shape, attrs)};
-    if (value != 0 && !x.sharding.unreduced.empty()) return {as_pending(b, ir::constant(b, value, dtype), x)};
+    if (value != 0 && !x.sharding.unreduced.empty()) return {as_unreduced(b, ir::constant(b, value, dtype), x)};
     return {b.call("fill_like", {in[0]}, {{"value", value}, {"dtype", dtype}})};
   };
 }
@@ -159,7 +151,7 @@ Vars full_like(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
   if (attrs.has("out") && b.type(in[1]).shape.empty())
     return {broadcast_out(b, ir::convert(b, in[1], dtype), x.shape, attrs)};
-  if (!x.sharding.unreduced.empty()) return {as_pending(b, ir::convert(b, in[1], dtype), x)};
+  if (!x.sharding.unreduced.empty()) return {as_unreduced(b, ir::convert(b, in[1], dtype), x)};
   Expr none{b, b.call("fill_like", {in[0]}, {{"value", 0.0}, {"dtype", DType::Bool}})};
   Expr value{b, ir::convert(b, in[1], dtype)};
   Expr made = select(none, value, value);
@@ -275,51 +267,43 @@ void register_make(OpTable& t) {
   register_constant(t);
   register_iota(t);
   register_fill_like(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) {
-    t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), samples));
+  auto add = [&](std::string_view signature, std::string_view doc, ir::Compose compose, ir::Samples samples) {
+    add_composite(t, signature, doc, samples, placed_last(std::move(compose)));
   };
   constexpr const char* shapes = "shape=[4, 6]; shape=[] dtype=i8";
   constexpr const char* like = "[4, 6]; i32[4] dtype=f32";
-  add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0),
-      shapes);
-  add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1),
-      shapes);
-  add("full", "full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full,
+  add("zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0), shapes);
+  add("ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1), shapes);
+  add("full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full,
       "[] shape=[4, 6]; i32[4] shape=[2, 4]");
-  add("zeros_like", "zeros_like(x, dtype: dtype? = none, out: spec? = none)", "Zeros, shaped and laid out as x.",
-      filled_like(0), like);
-  add("ones_like", "ones_like(x, dtype: dtype? = none, out: spec? = none)", "Ones, shaped and laid out as x.",
-      filled_like(1), like);
-  add("full_like", "full_like(x, value, dtype: dtype? = none, out: spec? = none)",
-      "One number, shaped and laid out as x.", full_like, "[4, 6] []; i32[4] [] dtype=f32");
-  add("eye", "eye(n: int, m: int? = none, k: int = 0, dtype: dtype? = none, out: spec? = none)",
+  add("zeros_like(x, dtype: dtype? = none, out: spec? = none)", "Zeros, shaped and laid out as x.", filled_like(0),
+      like);
+  add("ones_like(x, dtype: dtype? = none, out: spec? = none)", "Ones, shaped and laid out as x.", filled_like(1), like);
+  add("full_like(x, value, dtype: dtype? = none, out: spec? = none)", "One number, shaped and laid out as x.",
+      full_like, "[4, 6] []; i32[4] [] dtype=f32");
+  add("eye(n: int, m: int? = none, k: int = 0, dtype: dtype? = none, out: spec? = none)",
       "Ones on the k-th diagonal, zeros elsewhere.", eye, "n=4; n=4 m=6 k=1");
-  add("arange",
-      "arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",
+  add("arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",
       "The numbers from start (0) up to stop, which is left out.", arange,
       "start=4; start=0 stop=8 step=2; start=0.0 stop=1.0 step=0.25");
-  add("linspace",
-      "linspace(start: number, stop: number, num: int = 50, endpoint: bool = true, dtype: dtype? = none, out: spec? = "
+  add("linspace(start: number, stop: number, num: int = 50, endpoint: bool = true, dtype: dtype? = none, out: spec? = "
       "none)",
       "Numbers at equal distances, both ends included; endpoint: false leaves out the last.", linspace,
       "start=-1.0 stop=1.0 num=8; start=0.0 stop=1.0 num=4 endpoint=false");
-  add("logspace",
-      "logspace(start: number, stop: number, num: int = 50, endpoint: bool = true, base: number = 10, dtype: dtype? = "
+  add("logspace(start: number, stop: number, num: int = 50, endpoint: bool = true, base: number = 10, dtype: dtype? = "
       "none, out: spec? = none)",
       "base to the powers that linspace(start, stop, num) gives.", logspace,
       "start=-1.0 stop=1.0 num=8; start=0 stop=3 num=4 base=2 endpoint=false");
-  add("geomspace",
-      "geomspace(start: number, stop: number, num: int = 50, endpoint: bool = true, dtype: dtype? = none, out: spec? = "
+  add("geomspace(start: number, stop: number, num: int = 50, endpoint: bool = true, dtype: dtype? = none, out: spec? = "
       "none)",
       "Numbers from start to stop, each the same multiple of the one before it.", geomspace,
       "start=1 stop=16 num=4; start=-1.0 stop=-8.0 num=6 endpoint=false");
-  add("one_hot", "one_hot(x, n: int, dtype: dtype? = none, out: spec? = none)",
+  add("one_hot(x, n: int, dtype: dtype? = none, out: spec? = none)",
       "A new last dimension with a 1 at the position that x says, 0 elsewhere.", one_hot,
       "i32[4] 0..6 n=6; i32[2, 4] -1..3 n=4 dtype=i32");
-  add("tril", "tril(x, k: int = 0)", "The lower triangle up to the k-th diagonal, zeros above.", triangle(true),
+  add("tril(x, k: int = 0)", "The lower triangle up to the k-th diagonal, zeros above.", triangle(true),
       "[4, 4]; [2, 4, 6] k=1");
-  add("triu", "triu(x, k: int = 0)", "The upper triangle from the k-th diagonal, zeros below.", triangle(false),
+  add("triu(x, k: int = 0)", "The upper triangle from the k-th diagonal, zeros below.", triangle(false),
       "[4, 4]; [2, 4, 6] k=1");
 }
 

@@ -2,14 +2,14 @@
 // family's rows to a table (README.md says what is in which). An engine calls register_all once and freezes the table;
 // nothing else adds rows.
 #pragma once
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::stdlib {
 
 // clang-format off
 #define SHARD_OP_FAMILIES(F)                                                                                    \
   F(elementwise) F(math) F(activation) F(complex) F(fourier) F(reduce) F(statistics) F(without_nan) F(contract) \
-  F(einsum) F(shape) F(arrange) F(axes) F(slice) F(padding) F(rotate) F(index) F(take) F(dynamic) F(make)       \
+  F(einsum) F(reshaping) F(arrange) F(axes) F(slice) F(padding) F(rotate) F(gather_scatter) F(take) F(dynamic) F(make)       \
   F(random) F(sample) F(draw) F(order) F(search) F(segments) F(quantile) F(vectors) F(windows) F(windows_sum)   \
   F(convolution) F(pooling) F(ragged) F(resize) F(linalg) F(determinant) F(least_squares) F(control)            \
   F(collective) F(per_device) F(mapped_axis)

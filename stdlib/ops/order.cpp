@@ -1,11 +1,136 @@
 // What follows an order: sort, argsort, top_k, and running sums, products and maxima. The rows work along the last
 // dimension, which they need whole; users' axes are brought there and back.
+#include <cmath>
+
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
+
+// ---- StableHLO
+// Orders as StableHLO. Sorts compare in total order, in which -0 lies before 0 and a nan of either sign somewhere: both
+// are made one before, so that order is that of the kernels (nan last). Running sums double their reach in each step.
+
+namespace {
+
+using runtime::Scan;
+
+hlo::Value canonical(const hlo::Value& x) {
+  if (!runtime::is_float(x.dtype)) return x;
+  const hlo::Value number = hlo::select(hlo::compare(x, x.number(0), "EQ"), x.number(0), x);
+  return hlo::select(hlo::compare(x, x, "NE"), x.number(std::nan("")), number);
+}
+
+// A stable sort of lines by the first value; the others go along.
+hlo::Values sorted(hlo::Writer& to, const hlo::Values& in, bool down) {
+  hlo::Values scalars;
+  for (const hlo::Value& v : in) scalars.insert(scalars.end(), 2, hlo::Value{&to, {}, v.dtype, {}});
+  const hlo::Values given = to.begin(scalars);
+  const std::string total =
+      runtime::is_float(in[0].dtype) ? ", compare_type = #stablehlo<comparison_type TOTALORDER>" : "";
+  const hlo::Value before = to.op(
+      "stablehlo.compare", {given[0], given[1]}, DType::Bool, Shape{},
+      std::string("comparison_direction = #stablehlo<comparison_direction ") + (down ? "GT" : "LT") + ">" + total);
+  const std::string region = to.end({&before, 1});
+  return to.ops("stablehlo.sort", in, in,
+                "dimension = " + std::to_string(in[0].rank() - 1) + " : i64, is_stable = true", region);
+}
+
+std::string_view combiner(Scan how, DType dtype) {
+  const bool truth = dtype == DType::Bool;
+  switch (how) {
+    case Scan::Sum: return truth ? "or" : "add";
+    case Scan::Prod: return truth ? "and" : "multiply";
+    case Scan::Max: return "maximum";
+    default: return "minimum";
+  }
+}
+
+hlo::Values sort_hlo(const hlo::Use& u) {
+  const hlo::Value up = sorted(u.to, {canonical(u.in[0])}, false)[0];
+  if (!flag_or(u.attrs, "descending", false)) return {up};
+  return {hlo::reverse(up, Ints{up.rank() - 1})};
+}
+
+hlo::Values argsort_hlo(const hlo::Use& u) {
+  const hlo::Value x = canonical(u.in[0]), place = hlo::iota(u.to, DType::I32, x.shape, x.rank() - 1);
+  const hlo::Value order = sorted(u.to, {x, place}, flag_or(u.attrs, "descending", false))[1];
+  return {u.attrs.has("first") ? hlo::part(order, x.rank() - 1, 0, u.attrs.integer("first")) : order};
+}
+
+}  // namespace
+
+hlo::Values running_hlo(const hlo::Use& u, Scan how) {
+  const bool reverse = flag_or(u.attrs, "reverse", false);
+  const bool narrow = u.in[0].dtype == DType::F16 || u.in[0].dtype == DType::BF16;
+  hlo::Value x = narrow ? hlo::convert(u.in[0], DType::F32) : u.in[0];
+  const std::size_t rank = x.shape.size();
+  const std::int64_t n = x.shape.back();
+  const hlo::Value none = how == Scan::Sum || how == Scan::Prod ? u.to.constant(x.dtype, {}, how == Scan::Prod)
+                                                                : hlo::limit_of(u.to, x.dtype, how == Scan::Min);
+  for (std::int64_t by = 1; by < n; by *= 2) {
+    Ints low(rank, 0), high(rank, 0);
+    const Ints inner(rank, 0);
+    low.back() = reverse ? -by : by;
+    high.back() = -low.back();
+    x = hlo::binary(combiner(how, x.dtype), hlo::pad(x, none, low, high, inner), x);
+  }
+  return {hlo::convert(x, u.in[0].dtype)};
+}
+
+// Halving, so many turns as the line has bits: where the first element lies that is not before the value.
+hlo::Values search_hlo(const hlo::Use& u) {
+  const std::size_t lead = u.in[0].shape.size() - 1;
+  const std::int64_t n = u.in[0].shape.back();
+  std::int64_t b = 1;
+  for (std::size_t d = 0; d < lead; ++d) b *= u.in[0].shape[d];
+  const hlo::Value v = hlo::reshape(u.in[1], {b, b == 0 ? 0 : runtime::numel(u.in[1].shape) / b});
+  hlo::Value low = hlo::broadcast(u.to.constant(DType::I32, {}, 0), v.shape), high = low.number(static_cast<double>(n));
+  if (n > 0 && runtime::numel(v.shape) > 0) {
+    const hlo::Value lines = hlo::reshape(u.in[0], {b, 1, n, 1});
+    const auto before = [](const hlo::Value& x, const hlo::Value& y) {  // nan lies behind all numbers
+      const hlo::Value less = hlo::compare(x, y, "LT");
+      if (!runtime::is_float(x.dtype)) return less;
+      return hlo::either(less, hlo::both(hlo::compare(y, y, "NE"), hlo::compare(x, x, "EQ")));
+    };
+    for (std::int64_t reach = n; reach > 0; reach /= 2) {
+      const hlo::Value going = hlo::compare(low, high, "LT"), middle = (low + high) / 2;
+      const hlo::Value a = hlo::reshape(rows_at(lines, middle), v.shape);
+      const hlo::Value on =
+          hlo::both(going, flag_or(u.attrs, "behind", false) ? hlo::unary("not", before(v, a)) : before(a, v));
+      low = hlo::select(on, middle + 1, low);
+      high = hlo::select(on, high, hlo::select(going, middle, high));
+    }
+  }
+  return {hlo::reshape(low, u.out[0].shape)};
+}
+
+// A reduction of pairs: the larger one, of equals the first; a nan is larger than any number.
+hlo::Values extreme_position_hlo(const hlo::Use& u, bool largest) {
+  const hlo::Value& x = u.in[0];
+  const int d = from_front(u.attrs.integer("axis"), x.rank());
+  const hlo::Values in{x, hlo::iota(u.to, DType::I32, x.shape, d), hlo::limit_of(u.to, x.dtype, !largest),
+                       u.to.constant(DType::I32, {}, 0)};
+  const hlo::Values scalars{
+      {&u.to, {}, x.dtype, {}}, {&u.to, {}, DType::I32, {}}, {&u.to, {}, x.dtype, {}}, {&u.to, {}, DType::I32, {}}};
+  const hlo::Values p = u.to.begin(scalars);
+  hlo::Value wins = hlo::compare(p[0], p[2], largest ? "GT" : "LT"), ties = hlo::compare(p[0], p[2], "EQ");
+  if (runtime::is_float(x.dtype)) {
+    const hlo::Value mine = hlo::compare(p[0], p[0], "NE"), theirs = hlo::compare(p[2], p[2], "NE");
+    wins = hlo::either(hlo::both(mine, hlo::compare(p[2], p[2], "EQ")), wins);
+    ties = hlo::either(ties, hlo::both(mine, theirs));
+  }
+  const hlo::Value first = hlo::either(wins, hlo::both(ties, hlo::compare(p[1], p[3], "LT")));
+  const hlo::Values chosen{hlo::select(hlo::either(wins, ties), p[0], p[2]), hlo::select(first, p[1], p[3])};
+  const std::string region = u.to.end(chosen);
+  const hlo::Values like{{&u.to, {}, x.dtype, u.out[0].shape}, {&u.to, {}, DType::I32, u.out[0].shape}};
+  return {u.to.ops("stablehlo.reduce", in, like, "dimensions = " + hlo::list_text(Ints{d}), region)[1]};
+}
+
+// ---- rows
+
 namespace {
 
 using runtime::Scan;
@@ -15,9 +140,7 @@ FactorRule whole_last(const OpCall& call) {
   RuleBuilder r;
   auto dims = r.dims(call.in[0].shape);
   r.rule.factors[static_cast<std::size_t>(dims.back()[0])].kind = FactorKind::Whole;
-  r.rule.operands = {dims};
-  r.rule.results = {dims};
-  return r.rule;
+  return r.made({dims}, {dims});
 }
 
 std::string split_along(std::string_view op, const Type& x, int d) {
@@ -41,11 +164,9 @@ Var along_last(Builder& b, Var x, Var index) {
                 {{"axis", std::int64_t{-1}}, {"batch", rank - 1}, {"bounds", std::string("clamp")}});
 }
 
-OpDef order_row(std::string_view name, std::string_view signature, std::string_view doc, std::string_view said) {
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = whole_last};
-  row.dtype.operands = Operands::AsIs;
+OpDef order_row(std::string_view signature, std::string_view doc, std::string_view said) {
+  OpDef row = internal_row(signature, doc, whole_last);
   row.explicit_refuses = refuses_split_last(said);
-  row.internal = true;
   row.flops = 10;
   row.samples = "[4, 6]; [8]; [2, 2, 4]; i32[4, 8] 0..4";
   return row;
@@ -54,16 +175,13 @@ OpDef order_row(std::string_view name, std::string_view signature, std::string_v
 // Descending order is ascending order from its end (JAX), so that equals share derivatives as there; argsort keeps
 // equals in place.
 void register_sort(OpTable& t) {
-  OpDef sort = order_row("sort_last", "sort_last(x, descending: bool = false)",
+  OpDef sort = order_row("sort_last(x, descending: bool = false)",
                          "The elements along the last dimension in order, nan last.", "sort");
-  sort.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                                 if (!tangents[0].valid()) return {Var{}};
-                                 Var order = b.call("argsort_last", {n.in[0]});
-                                 if (flag_or(n.call.attrs, "descending", false))
-                                   order = b.call("rev", {order}, {{"axes", Ints{-1}}});
-                                 return {along_last(b, tangents[0], order)};
-                               },
-                               {}};
+  sort.derivative = pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {
+    Var order = b.call("argsort_last", {n.in[0]});
+    if (flag_or(n.call.attrs, "descending", false)) order = b.call("rev", {order}, {{"axes", Ints{-1}}});
+    return {along_last(b, tangent, order)};
+  });
   sort.hlo = sort_hlo;
   sort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
@@ -74,7 +192,7 @@ void register_sort(OpTable& t) {
   };
   t.add(std::move(sort));
   OpDef argsort = order_row(
-      "argsort_last", "argsort_last(x, descending: bool = false, first: int? = none)",
+      "argsort_last(x, descending: bool = false, first: int? = none)",
       "The positions that put the last dimension in order; equal elements keep theirs. `first`: so many of them.",
       "argsort");
   argsort.factors = [](const OpCall& call) {
@@ -118,9 +236,9 @@ Vars complex_scan_prod(Builder& b, std::span<const Var> in, const Attrs& attrs) 
 }
 
 void register_scans(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, std::string_view said,
-                 Scan op, ir::Derivative derivative) {
-    OpDef row = order_row(name, signature, doc, said);
+  auto add = [&](std::string_view signature, std::string_view doc, std::string_view said, Scan op,
+                 ir::Derivative derivative) {
+    OpDef row = order_row(signature, doc, said);
     row.derivative = std::move(derivative);
     row.flops = 1;
     row.hlo = [op](const hlo::Use& u) { return running_hlo(u, op); };
@@ -136,27 +254,24 @@ void register_scans(OpTable& t) {
     row.samples.also = "[4, 6] reverse=true";
     t.add(std::move(row));
   };
-  add("scan_sum", "scan_sum(x, reverse: bool = false)", "Running sums along the last dimension.", "cumsum", Scan::Sum,
-      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
-                   return b.emit1(n.call.op, {ct[0]}, {{"reverse", !flag_or(n.call.attrs, "reverse", false)}});
-                 }});
+  add("scan_sum(x, reverse: bool = false)", "Running sums along the last dimension.", "cumsum", Scan::Sum,
+      linear([](Builder& b, const NodeView& n, Var ct, const Type&) {
+        return b.emit1(n.call.op, {ct}, {{"reverse", !flag_or(n.call.attrs, "reverse", false)}});
+      }));
   // d y_k / d x_i is the product of the other factors of y_k. Without zeros it is y_k / x_i; one zero z leaves, from it
   // on, what the product is with z taken for 1, to z's own derivative alone; behind a second zero nothing is left.
-  add("scan_prod", "scan_prod(x, reverse: bool = false)", "Running products along the last dimension.", "cumprod",
-      Scan::Prod,
-      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                   if (!tangents[0].valid()) return {Var{}};
-                   const Attrs& attrs = n.call.attrs;
-                   Expr x{b, n.in[0]}, dx{b, tangents[0]};
-                   Expr is_zero = eq(x, 0.0), filled = select(is_zero, 1.0, x);
-                   Expr zeros{b, b.call("scan_sum", {cast_to(is_zero, x.type().dtype)}, attrs)},
-                       product{b, b.call("scan_prod", {filled}, attrs)};
-                   Expr ratio = dx / filled;
-                   Expr smooth{b, b.call("scan_sum", {select(is_zero, 0.0, ratio)}, attrs)},
-                       lone{b, b.call("scan_sum", {select(is_zero, dx, 0.0)}, attrs)};
-                   return {product * select(eq(zeros, 0.0), smooth, select(eq(zeros, 1.0), lone, 0.0))};
-                 },
-                 {}});
+  add("scan_prod(x, reverse: bool = false)", "Running products along the last dimension.", "cumprod", Scan::Prod,
+      pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {
+        const Attrs& attrs = n.call.attrs;
+        Expr x{b, n.in[0]}, dx{b, tangent};
+        Expr is_zero = eq(x, 0.0), filled = select(is_zero, 1.0, x);
+        Expr zeros{b, b.call("scan_sum", {cast_to(is_zero, x.type().dtype)}, attrs)},
+            product{b, b.call("scan_prod", {filled}, attrs)};
+        Expr ratio = dx / filled;
+        Expr smooth{b, b.call("scan_sum", {select(is_zero, 0.0, ratio)}, attrs)},
+            lone{b, b.call("scan_sum", {select(is_zero, dx, 0.0)}, attrs)};
+        return {product * select(eq(zeros, 0.0), smooth, select(eq(zeros, 1.0), lone, 0.0))};
+      }));
   auto extreme = [](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
     if (!tangents[0].valid()) return {Var{}};
     // The position of each running extreme: the largest position so far at which it was reached.
@@ -170,9 +285,9 @@ void register_scans(OpTable& t) {
     Expr held = select(new_one, here, reverse ? static_cast<double>(shape.back() - 1) : 0.0);
     return {along_last(b, tangents[0], b.call(reverse ? "scan_min" : "scan_max", {held}, n.call.attrs))};
   };
-  add("scan_max", "scan_max(x, reverse: bool = false)", "Running maxima along the last dimension.", "cummax", Scan::Max,
+  add("scan_max(x, reverse: bool = false)", "Running maxima along the last dimension.", "cummax", Scan::Max,
       ir::Custom{extreme, {}});
-  add("scan_min", "scan_min(x, reverse: bool = false)", "Running minima along the last dimension.", "cummin", Scan::Min,
+  add("scan_min(x, reverse: bool = false)", "Running minima along the last dimension.", "cummin", Scan::Min,
       ir::Custom{extreme, {}});
 }
 
@@ -230,27 +345,25 @@ void register_order(OpTable& t) {
   register_sort(t);
   register_scans(t);
   constexpr const char* axes = "[4, 6]; [4, 6] axis=0; i32[8] 0..4";
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc,
-                 ir::Compose compose) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, std::move(compose), axes));
+  auto add = [&](std::string_view signature, std::string_view doc, ir::Compose compose) -> OpDef& {
+    return add_composite(t, signature, doc, axes, std::move(compose));
   };
-  add("sort", "sort(x, axis: int = -1, descending: bool = false)", "The elements along an axis in order, nan last.",
+  add("sort(x, axis: int = -1, descending: bool = false)", "The elements along an axis in order, nan last.",
       sorter("sort", "sort_last"))
       .aliases = {{"sorted", "an array is sorted by `sort(x)`, a list by `sort_by(xs, fn(x) = x)`"},
                   {"sort", "values never change in place"}};
-  add("argsort", "argsort(x, axis: int = -1, descending: bool = false)",
+  add("argsort(x, axis: int = -1, descending: bool = false)",
       "The positions that put an axis in order; equal elements keep theirs.", sorter("argsort", "argsort_last"));
-  add("cumsum", "cumsum(x, axis: int? = none, reverse: bool = false)",
+  add("cumsum(x, axis: int? = none, reverse: bool = false)",
       "Running sums along an axis, or of all elements in a line.", runner("cumsum", "scan_sum"));
-  add("cumprod", "cumprod(x, axis: int? = none, reverse: bool = false)",
+  add("cumprod(x, axis: int? = none, reverse: bool = false)",
       "Running products along an axis, or of all elements in a line.", runner("cumprod", "scan_prod"));
-  add("cummax", "cummax(x, axis: int? = none, reverse: bool = false)",
+  add("cummax(x, axis: int? = none, reverse: bool = false)",
       "Running maxima along an axis, or of all elements in a line.", runner("cummax", "scan_max"));
-  add("cummin", "cummin(x, axis: int? = none, reverse: bool = false)",
+  add("cummin(x, axis: int? = none, reverse: bool = false)",
       "Running minima along an axis, or of all elements in a line.", runner("cummin", "scan_min"));
-  t.add(composite_row("top_k", "top_k(x, k: int)",
-                      "The k largest of the last dimension, largest first, and their positions.", top_k,
-                      "[4, 6] k=2; i32[8] 0..4 k=3"))
+  add_composite(t, "top_k(x, k: int)", "The k largest of the last dimension, largest first, and their positions.",
+                "[4, 6] k=2; i32[8] 0..4 k=3", top_k)
       .aliases = {"topk"};
 }
 

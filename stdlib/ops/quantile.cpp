@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -183,29 +183,28 @@ Vars corrcoef(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_quantile(OpTable& t) {
-  t.add(composite_row("quantile",
-                      "quantile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
-                      "The number below which a share q of all elements lies, or along axes; nan where there is one.",
-                      quantile("quantile", 1),
-                      "[4, 6] [] 0..1; [4, 6] [2] 0..1 axis=[0]; [2, 4, 6] [] 0..1 axis=[0, -1] keepdims=true; "
-                      "[4, 6] [2] 0..1 axis=[1] method='lower' keepdims=true; i32[8] [] 0..1 method='nearest'"));
-  t.add(composite_row("percentile",
-                      "percentile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
-                      "The number below which q percent of all elements lie, or along axes.",
-                      quantile("percentile", 100), "[4, 6] [] 0..100; [8] [2] 0..100 method='higher'"));
-  t.add(composite_row("median", "median(x, axis: ints? = none, keepdims: bool = false)",
-                      "The middle of all elements in order, or along axes; of an even number the mean of both.", median,
-                      "[4, 6]; [4, 6] axis=[0]; i32[7]"));
-  t.add(composite_row(
-      "cov",
+  add_composite(t, "quantile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
+                "The number below which a share q of all elements lies, or along axes; nan where there is one.",
+                "[4, 6] [] 0..1; [4, 6] [2] 0..1 axis=[0]; [2, 4, 6] [] 0..1 axis=[0, -1] keepdims=true; "
+                "[4, 6] [2] 0..1 axis=[1] method='lower' keepdims=true; i32[8] [] 0..1 method='nearest'",
+                quantile("quantile", 1));
+  add_composite(t, "percentile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
+                "The number below which q percent of all elements lie, or along axes.",
+                "[4, 6] [] 0..100; [8] [2] 0..100 method='higher'", quantile("percentile", 100));
+  add_composite(t, "median(x, axis: ints? = none, keepdims: bool = false)",
+                "The middle of all elements in order, or along axes; of an even number the mean of both.",
+                "[4, 6]; [4, 6] axis=[0]; i32[7]", median);
+  add_composite(
+      t,
       "cov(x, y: array? = none, rowvar: bool = true, bias: bool = false, ddof: int? = none, fweights: array? = none, "
       "aweights: array? = none)",
-      "How variables (rows) vary together over observations (columns), divided by their number less 1 (ddof).", cov,
+      "How variables (rows) vary together over observations (columns), divided by their number less 1 (ddof).",
       "[4, 6]; [6] [6] has_y=true bias=true; "
-      "[6, 2] i32[6] 1..4 [6] 0.5..2 rowvar=false has_y=false has_fweights=true has_aweights=true; [8]"));
-  t.add(composite_row("corrcoef", "corrcoef(x, y: array? = none, rowvar: bool = true)",
-                      "Correlations of variables (rows) over observations (columns): between -1 and 1.", corrcoef,
-                      "[4, 6]; [6] [6] has_y=true; [8]"));
+      "[6, 2] i32[6] 1..4 [6] 0.5..2 rowvar=false has_y=false has_fweights=true has_aweights=true; [8]",
+      cov);
+  add_composite(t, "corrcoef(x, y: array? = none, rowvar: bool = true)",
+                "Correlations of variables (rows) over observations (columns): between -1 and 1.",
+                "[4, 6]; [6] [6] has_y=true; [8]", corrcoef);
 }
 
 }  // namespace shard::stdlib

@@ -1,12 +1,12 @@
 // The reductions that a graph holds: over `axes` (counted from the end), which vanish. Internal: users call sum, mean,
-// ... of statistics.cpp, which settle axes and element types. A split reduced dimension leaves a pending sum, product,
-// maximum, ...
+// ... of statistics.cpp, which settle axes and element types. A split reduced dimension leaves an unreduced sum,
+// product, maximum, ...
 #include <cstdint>
 
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
-#include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -29,9 +29,7 @@ ir::FactorFn reduce_factors(FactorReduce how) {
     ir::ValueFactors kept;
     for (std::size_t d = 0; d < dims.size(); ++d)
       if (!gone[d]) kept.push_back(dims[d]);
-    r.rule.operands = {dims};
-    r.rule.results = {kept};
-    return r.rule;
+    return r.made({dims}, {kept});
   };
 }
 
@@ -44,22 +42,17 @@ ir::KernelFn reduce_kernel(Reduce op) {
 }
 
 // The largest or smallest shares its derivative equally among ties (JAX).
-Vars extreme_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
-  if (!tangents[0].valid()) return {Var{}};
+Vars extreme_jvp(Builder& b, const NodeView& n, Var tangent) {
   const Ints& axes = n.call.attrs.ints("axes");
   Expr x{b, n.in[0]}, y{b, expand(b, n.out[0], ones_at(x.type().shape, axes))};
   Expr chosen = cast_to(eq(x, y), x.type().dtype, x.type().weak);
-  Expr count{b, ir::reduce_sum(b, chosen, axes)}, sum{b, ir::reduce_sum(b, Expr{b, tangents[0]} * chosen, axes)};
+  Expr count{b, ir::reduce_sum(b, chosen, axes)}, sum{b, ir::reduce_sum(b, Expr{b, tangent} * chosen, axes)};
   return {sum / count};
 }
 
 // The middle dimensions of halving: x[from:to] along the axis, which counts from the end.
 Expr part_along(Builder& b, Var v, std::int64_t axis, std::int64_t from, std::int64_t to) {
-  const auto count = static_cast<std::size_t>(-axis);
-  Ints start(count, 0), limit(count, ir::kWhole), step(count, 1);
-  start[0] = from;
-  limit[0] = to;
-  return Expr{b, b.call("slice", {v}, {{"start", start}, {"limit", limit}, {"step", step}})};
+  return {b, part_of(b, v, axis, from, to)};
 }
 // Halves of a split dimension lie elsewhere: the axes whole.
 Var whole_along(Builder& b, Var x, const Ints& axes) {
@@ -89,10 +82,9 @@ Vars complex_product(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 // Products of halves, value and tangent together, until one is left: exact at zeros and for derivatives of any order
 // (JAX does the same).
-Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
-  if (!tangents[0].valid()) return {Var{}};
+Vars product_jvp(Builder& b, const NodeView& n, Var tangent) {
   const Ints& axes = n.call.attrs.ints("axes");
-  Var x = n.in[0], dx = tangents[0];
+  Var x = n.in[0], dx = tangent;
   x = whole_along(b, x, axes), dx = whole_along(b, dx, axes);
   for (auto axis : axes) {
     auto d = static_cast<std::size_t>(from_front(axis, b.type(x).rank()));
@@ -132,21 +124,19 @@ ir::HloFn reduce_hlo(Reduce op) {
   };
 }
 
-OpDef reduce_row(std::string_view name, std::string_view signature, std::string_view doc, Reduce op, FactorReduce how,
+OpDef reduce_row(std::string_view signature, std::string_view doc, Reduce op, FactorReduce how,
                  ir::Derivative derivative) {
   bool truth = op == Reduce::And || op == Reduce::Or;
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = reduce_factors(how)};
-  row.dtype.operands = Operands::AsIs;
+  OpDef row = internal_row(signature, doc, reduce_factors(how));
   row.derivative = std::move(derivative);
   row.kernel = reduce_kernel(op);
   row.hlo = reduce_hlo(op);
   row.samples = reduce_samples(truth, op == Reduce::Prod ? 0.5 : -2);
-  row.internal = true;
   return row;
 }
 
 // Split along the axis: every device that has the extreme gives the position of its first one, the others a position
-// behind all; the smallest, still pending, is the answer.
+// behind all; the smallest, still unreduced, is the answer.
 Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bool largest) {
   auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
   auto& axes = c.axes[static_cast<std::size_t>(c.rule.operands[0][a][0])];
@@ -164,8 +154,8 @@ Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bo
   return {select(has, local + first, behind)};
 }
 
-OpDef arg_row(std::string_view name, std::string_view signature, std::string_view doc, bool largest) {
-  OpDef row{.name = name, .signature = signature, .doc = doc};
+OpDef arg_row(std::string_view signature, std::string_view doc, bool largest) {
+  OpDef row = internal_row(signature, doc);
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     auto dims = r.dims(call.in[0].shape);
@@ -175,11 +165,9 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
     along.reduce = FactorReduce::Min;
     auto kept = dims;
     kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(a));
-    r.rule.operands = {dims};
-    r.rule.results = {kept};
-    return r.rule;
+    return r.made({dims}, {kept});
   };
-  row.dtype = {Operands::AsIs, always(DType::I32)};
+  row.dtype.result = always(DType::I32);
   row.derivative = ir::Zero{};
   row.hlo = [largest](const hlo::Use& u) { return extreme_position_hlo(u, largest); };
   row.kernel = [largest](const KernelCall& c) -> BoundKernel {
@@ -193,39 +181,33 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
     return arg_locally(b, c, in, largest);
   };
   row.samples = "[4, 6] axis=-1; [2, 4, 6] axis=-2; i32[8, 4] 0..3 axis=-2";
-  row.internal = true;
   return row;
 }
 
 }  // namespace
 
 void register_reduce(OpTable& t) {
-  OpDef sum = reduce_row(
-      "reduce_sum", "reduce_sum(x, axes: ints, out: spec? = none)", "Sums over the axes, which vanish.", Reduce::Sum,
-      FactorReduce::Sum,
-      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                   return spread(b, ct[0], n.call.attrs.ints("axes"), want.shape);
-                 }});
+  OpDef sum =
+      reduce_row("reduce_sum(x, axes: ints, out: spec? = none)", "Sums over the axes, which vanish.", Reduce::Sum,
+                 FactorReduce::Sum, linear([](Builder& b, const NodeView& n, Var ct, const Type& want) {
+                   return spread(b, ct, n.call.attrs.ints("axes"), want.shape);
+                 }));
   sum.of_complex = ir::OnParts{};
   t.add(std::move(sum));
-  OpDef product = reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.",
-                             Reduce::Prod, FactorReduce::Prod, ir::Custom{product_jvp, {}});
+  OpDef product = reduce_row("reduce_prod(x, axes: ints)", "Products over the axes, which vanish.", Reduce::Prod,
+                             FactorReduce::Prod, pushed(product_jvp));
   product.of_complex = complex_product;
   t.add(std::move(product));
-  t.add(reduce_row("reduce_max", "reduce_max(x, axes: ints, out: spec? = none)",
-                   "The largest over the axes, which vanish.", Reduce::Max, FactorReduce::Max,
-                   ir::Custom{extreme_jvp, {}}));
-  t.add(reduce_row("reduce_min", "reduce_min(x, axes: ints, out: spec? = none)",
-                   "The smallest over the axes, which vanish.", Reduce::Min, FactorReduce::Min,
-                   ir::Custom{extreme_jvp, {}}));
-  t.add(reduce_row("reduce_and", "reduce_and(x, axes: ints)", "Whether all are true over the axes, which vanish.",
-                   Reduce::And, FactorReduce::And, ir::Zero{}));
-  t.add(reduce_row("reduce_or", "reduce_or(x, axes: ints)", "Whether one is true over the axes, which vanish.",
-                   Reduce::Or, FactorReduce::Or, ir::Zero{}));
-  t.add(arg_row("arg_max", "arg_max(x, axis: int)", "The position of the largest along the axis, the first of equals.",
-                true));
-  t.add(arg_row("arg_min", "arg_min(x, axis: int)", "The position of the smallest along the axis, the first of equals.",
-                false));
+  t.add(reduce_row("reduce_max(x, axes: ints, out: spec? = none)", "The largest over the axes, which vanish.",
+                   Reduce::Max, FactorReduce::Max, pushed(extreme_jvp)));
+  t.add(reduce_row("reduce_min(x, axes: ints, out: spec? = none)", "The smallest over the axes, which vanish.",
+                   Reduce::Min, FactorReduce::Min, pushed(extreme_jvp)));
+  t.add(reduce_row("reduce_and(x, axes: ints)", "Whether all are true over the axes, which vanish.", Reduce::And,
+                   FactorReduce::And, ir::Zero{}));
+  t.add(reduce_row("reduce_or(x, axes: ints)", "Whether one is true over the axes, which vanish.", Reduce::Or,
+                   FactorReduce::Or, ir::Zero{}));
+  t.add(arg_row("arg_max(x, axis: int)", "The position of the largest along the axis, the first of equals.", true));
+  t.add(arg_row("arg_min(x, axis: int)", "The position of the smallest along the axis, the first of equals.", false));
 }
 
 }  // namespace shard::stdlib

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "interpreter/ir/explicit_law.h"
+#include "runtime/kernels/kernels.h"
 
 namespace shard::stdlib {
 
@@ -11,6 +12,19 @@ using runtime::AxisKind;
 using runtime::Sharding;
 
 void fail(std::string_view code, const std::string& facts) { throw RuntimeError(std::string(code), facts); }
+
+std::string_view name_in(std::string_view signature) { return signature.substr(0, signature.find('(')); }
+
+OpDef row_of(std::string_view signature, std::string_view doc, ir::Factors factors) {
+  return {.name = name_in(signature), .signature = signature, .doc = doc, .factors = std::move(factors)};
+}
+
+OpDef internal_row(std::string_view signature, std::string_view doc, ir::Factors factors) {
+  OpDef row = row_of(signature, doc, std::move(factors));
+  row.internal = true;
+  row.dtype.operands = Operands::AsIs;
+  return row;
+}
 
 // ---- attributes
 
@@ -134,6 +148,12 @@ ir::ValueFactors RuleBuilder::dims(const Shape& shape) {
   return made;
 }
 
+FactorRule RuleBuilder::made(std::vector<ir::ValueFactors> operands, std::vector<ir::ValueFactors> results) {
+  rule.operands = std::move(operands);
+  rule.results = std::move(results);
+  return std::move(rule);
+}
+
 std::vector<Shape> shapes_of(const OpCall& call) {
   std::vector<Shape> made;
   for (auto& t : call.in) made.push_back(t.shape);
@@ -171,7 +191,7 @@ std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::spa
   if (!mesh || mesh->of_kind(AxisKind::Explicit).empty()) return std::nullopt;
   Layout made{mesh, Sharding::replicated(want.shape.size())};
   if (want.sharding.dims.size() == want.shape.size()) made.sharding.dims = want.sharding.dims;
-  // A cotangent is never `reduced`: that of a reduced value is pending, whichever of the two the caller wrote.
+  // A cotangent is never `reduced`: that of a reduced value is unreduced, whichever of the two the caller wrote.
   made.sharding.unreduced = want.sharding.unreduced | want.sharding.reduced;
   if (!mesh->of_kind(AxisKind::Auto).empty())
     for (auto& d : made.sharding.dims) d.open = true;
@@ -285,6 +305,34 @@ std::optional<View> merged(const View& v, std::span<const int> groups) {
     made.shape.push_back(size);
     made.strides.push_back(stride);
   }
+  return made;
+}
+
+MergedView::MergedView(const View& v, std::span<const int> groups) {
+  if (auto made = merged(v, groups)) {
+    view = *made;
+  } else {
+    from = v;
+    view = *merged(runtime::contiguous(v.dtype, v.shape), groups);
+  }
+}
+
+void* MergedView::data(runtime::Pool& pool, void* given, runtime::BufferRef& held) {
+  if (!from) return given;
+  held = pool.scratch(static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype))));
+  runtime::copy(at(*from, given), runtime::contiguous(from->dtype, from->shape, held->data()));
+  return held->data();
+}
+
+View over_result(const View& operand, const KernelCall& c) {
+  View made = operand;
+  const Shape& shape = c.out[0].shape;
+  const std::size_t extra = shape.size() - made.shape.size();
+  made.strides.insert(made.strides.begin() + c.batch, extra, 0);
+  made.shape.insert(made.shape.begin() + c.batch, extra, 1);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (made.shape[d] == 1) made.strides[d] = 0;
+  made.shape = shape;
   return made;
 }
 

@@ -38,6 +38,12 @@ using runtime::RuntimeError;
 using runtime::Shape;
 using runtime::View;
 
+// A row with the name that its signature begins with; an internal one cannot be called by name in scripts, and takes
+// its operands as they are.
+OpDef row_of(std::string_view signature, std::string_view doc, ir::Factors factors = {});
+OpDef internal_row(std::string_view signature, std::string_view doc, ir::Factors factors = {});
+std::string_view name_in(std::string_view signature);
+
 [[noreturn]] void fail(std::string_view code, const std::string& facts);  // throws RuntimeError
 
 // ---- attributes; missing ones and none read as the default, so that samples and rows calling rows may leave them out
@@ -69,6 +75,7 @@ class RuleBuilder {
   int factor(std::int64_t size, FactorKind kind = FactorKind::Pass, FactorReduce reduce = FactorReduce::Sum);
   // One factor a dimension, all passing.
   ir::ValueFactors dims(const Shape& shape);
+  FactorRule made(std::vector<ir::ValueFactors> operands, std::vector<ir::ValueFactors> results);
   FactorRule rule;
 
  private:
@@ -81,18 +88,35 @@ bool is_split(const Type& t, int dim);
 std::string axes_text(const Type& t, int dim);
 bool laid_out(const Type& t);                    // on a mesh with explicit axes
 bool same_layout(const Type& a, const Type& b);  // dimension by dimension
-// The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, pending
+// The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, unreduced
 // where `want` is reduced. `others` lend their mesh where `want` was never laid out. Nothing where no explicit axis is
 // about.
 std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::span<const Var> others);
-// The operation with its result laid out so. What it sums is left pending there; what else is to be pending is placed
-// afterwards.
+// The operation with its result laid out so. What it sums is left unreduced there; what else is to be unreduced is
+// placed afterwards.
 Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want,
                 std::span<const Var> others);
 
 // A split dimension that changes its size (slices, pads, windows; ranks equal): the new size must be divisible by its
 // axes, or every size of the result be 1 (JAX). For explicit_refuses.
 std::optional<std::string> size_change_refuses(std::string_view op, const Type& from, const Shape& to);
+
+// ---- derivatives
+// Of an operation that is linear in its one operand: the operand's cotangent, of type `want`, from the result's.
+template <class F>
+Transposes linear(F of) {
+  return {{}, false, [of](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) -> Var {
+            return of(b, n, ct[0], want);
+          }};
+}
+// Forwards, of an operation of one operand: the results' tangents from the operand's.
+template <class F>
+ir::Custom pushed(F of) {
+  return {[of](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+            return tangents[0].valid() ? of(b, n, tangents[0]) : Vars(n.out.size());
+          },
+          {}};
+}
 
 // ---- values
 Var promote_to(Builder& b, Var x, Kind kind);
@@ -125,6 +149,16 @@ inline const View& at(View& v, void* data, std::int64_t elements = 0) {
 // The view with runs of adjacent dimensions merged: groups {2, 1} of [a, b, c] gives [ab, c]; nothing where strides do
 // not allow it.
 std::optional<View> merged(const View& v, std::span<const int> groups);
+// A view so merged; copied first where strides do not allow it.
+struct MergedView {
+  View view;
+  std::optional<View> from;
+  MergedView(const View& v, std::span<const int> groups);
+  // Where its elements lie in this call; `held` keeps the copy.
+  void* data(runtime::Pool& pool, void* given, runtime::BufferRef& held);
+};
+// An operand's view with the result's shape, strides of 0 where it broadcasts.
+View over_result(const View& operand, const KernelCall& c);
 // Calls f(offsets) for each index of `shape`; one offset (in elements) for each list of strides.
 template <class F>
 void for_each_block(const Shape& shape, const std::vector<runtime::Strides>& strides, F f) {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <numbers>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/placed.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -16,16 +16,8 @@ Shape asked(const Attrs& attrs, std::string_view op, Shape otherwise = {}) {
   return shape_of(ints_if(attrs, "shape").value_or(std::move(otherwise)), op);
 }
 
-DType float_type(const Attrs& attrs, std::string_view op, DType otherwise = DType::F32) {
-  DType t = dtype_if(attrs, "dtype").value_or(otherwise);
-  if (!runtime::is_float(t))
-    fail("type", std::string(op) + " gives a float type, not " + std::string(runtime::name(t)));
-  return t;
-}
-
 Expr raw_bits(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs& from) {
-  Shape full = b.type(key).shape;
-  full.insert(full.end(), shape.begin(), shape.end());
+  const Shape full = under_keys(b, key, shape);
   return {b, b.call("random_bits", {key}, with_out({{"shape", full}, {"whole", shape}, {"dtype", dtype}}, from))};
 }
 
@@ -75,7 +67,7 @@ Expr gumbel_of(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs
 }
 
 Vars uniform(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  DType dtype = float_type(attrs, "uniform");
+  DType dtype = float_asked(attrs, "uniform");
   bool low = flag_or(attrs, "has_minval", in.size() > 1), high = flag_or(attrs, "has_maxval", in.size() > 2);
   Shape shape = asked(attrs, "uniform");
   if (!low && !high) return {fractions(b, in[0], shape, dtype, attrs)};
@@ -84,7 +76,7 @@ Vars uniform(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }
 
 Vars truncated_normal(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  DType dtype = float_type(attrs, "truncated_normal");
+  DType dtype = float_asked(attrs, "truncated_normal");
   Expr lower = cast_to({b, in[1]}, dtype), upper = cast_to({b, in[2]}, dtype),
        root = scalar(b, std::numbers::sqrt2, dtype);
   Shape shape = asked(attrs, "truncated_normal", *runtime::broadcast(b.type(in[1]).shape, b.type(in[2]).shape));
@@ -106,17 +98,6 @@ Vars bernoulli(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   DType dtype = runtime::to_inexact(p.type().dtype);
   Shape shape = asked(attrs, "bernoulli", p.type().shape);
   return {lt(fractions(b, in[0], shape, dtype, attrs), cast_to(p, dtype))};
-}
-
-std::pair<Var, Var> two_keys(Builder& b, Var key) {
-  const Shape shape = b.type(key).shape;
-  Shape two = shape;
-  two.push_back(2);
-  Var keys = b.call("split_keys", {key}, {{"shape", two}});
-  auto pick = [&](std::int64_t i) {
-    return expand(b, b.call("slice", {keys}, {{"start", Ints{i}}, {"limit", Ints{i + 1}}, {"step", Ints{1}}}), shape);
-  };
-  return {pick(0), pick(1)};
 }
 
 // Two draws of 32 bits make one of 64, taken modulo the span: nearly without bias.
@@ -181,17 +162,14 @@ Var shuffled(Builder& b, Var key, std::int64_t n) {
     auto [next, sub] = two_keys(b, key);
     key = next;
     Var by = b.call("argsort_last", {raw_bits(b, sub, {n}, DType::U32, {})});
-    order = i == 0 ? by
-                   : b.call("take_rows", {order, by},
-                            {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
+    order = i == 0 ? by : b.call("take_rows", {order, by}, rows_along(-1));
   }
   return order;
 }
 
 Var rows_at(Builder& b, Var x, Var index, const Attrs& from = {}) {
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  Attrs attrs{{"axis", -rank}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
-  return b.call("take_rows", {x, index}, with_out(attrs, from));
+  return b.call("take_rows", {x, index}, with_out(rows_along(-rank), from));
 }
 
 // Picks along an axis may cross a split dimension in explicit mode: the result is laid out as x.
@@ -277,31 +255,28 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     }
   }
   if (axis == -static_cast<std::int64_t>(a.shape.size())) return {rows_at(b, in[1], index)};
-  return {b.call("take_rows", {in[1], index},
-                 {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}})};
+  return {b.call("take_rows", {in[1], index}, rows_along(axis))};
 }
 
 }  // namespace
 
 void register_sample(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), samples));
+  auto add = [&](std::string_view signature, std::string_view doc, ir::Compose compose, ir::Samples samples) -> OpDef& {
+    return add_composite(t, signature, doc, samples, placed_last(std::move(compose)));
   };
-  add("uniform",
-      "uniform(key, shape: ints = [], minval: array? = none, maxval: array? = none, dtype: dtype? = none, out: spec? = "
+  add("uniform(key, shape: ints = [], minval: array? = none, maxval: array? = none, dtype: dtype? = none, out: spec? = "
       "none)",
       "Numbers equally likely everywhere in [minval, maxval), by default [0, 1).", uniform,
       "key shape=[4, 6]; key [] [] 2..3 shape=[4] has_minval=true has_maxval=true; "
       "key shape=[8] dtype=bf16")
       .aliases = {{"rand", "random numbers are drawn with a key: `uniform(key(0), [3])`"}};
   add(
-      "normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+      "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
       "Numbers of the normal distribution of mean 0 and variance 1, complex ones too.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
         const Shape shape = asked(a, "normal");
         const DType dtype = dtype_if(a, "dtype").value_or(DType::F32);
-        if (!runtime::is_complex(dtype)) return {normal_of(b, in[0], shape, float_type(a, "normal"), a)};
+        if (!runtime::is_complex(dtype)) return {normal_of(b, in[0], shape, float_asked(a, "normal"), a)};
         const DType part = runtime::part_of(dtype);  // a variance of 1 is that of both parts together
         const auto [real, imaginary] = two_keys(b, in[0]);
         const Expr root = scalar(b, std::numbers::sqrt2, part);
@@ -310,30 +285,27 @@ void register_sample(OpTable& t) {
       },
       "key shape=[4, 6]; key")
       .aliases = {{"randn", "random numbers are drawn with a key: `normal(key(0), [3])`"}};
-  add("truncated_normal",
-      "truncated_normal(key, lower, upper, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+  add("truncated_normal(key, lower, upper, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Numbers of the normal distribution between two bounds.", truncated_normal, "key [] -2..-1 [] 1..2 shape=[4, 6]");
-  add("bernoulli", "bernoulli(key, p: array? = none, shape: ints? = none, out: spec? = none)",
-      "true with probability p (0.5).", bernoulli, "key [] 0..1 shape=[4, 6] has_p=true; key [4] 0..1 has_p=true");
-  add("randint", "randint(key, shape: ints, minval, maxval, dtype: dtype? = none, out: spec? = none)",
+  add("bernoulli(key, p: array? = none, shape: ints? = none, out: spec? = none)", "true with probability p (0.5).",
+      bernoulli, "key [] 0..1 shape=[4, 6] has_p=true; key [4] 0..1 has_p=true");
+  add("randint(key, shape: ints, minval, maxval, dtype: dtype? = none, out: spec? = none)",
       "Integers equally likely from minval up to maxval, which is left out.", randint,
       "key i32[] -5..0 i32[] 1..9 shape=[4, 6]");
   add(
-      "gumbel", "gumbel(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the Gumbel distribution.",
+      "gumbel(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)", "Numbers of the Gumbel distribution.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
-        return {gumbel_of(b, in[0], asked(a, "gumbel"), float_type(a, "gumbel"), a)};
+        return {gumbel_of(b, in[0], asked(a, "gumbel"), float_asked(a, "gumbel"), a)};
       },
       "key shape=[4, 6]");
-  add("categorical", "categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)",
+  add("categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)",
       "Classes with probabilities softmax(logits) along an axis.", categorical, "key [4, 6]; key [6] shape=[8]");
-  add("permutation", "permutation(key, x, axis: int = 0, independent: bool = false, out: spec? = none)",
+  add("permutation(key, x, axis: int = 0, independent: bool = false, out: spec? = none)",
       "The rows of x (of another axis too) in random order; independent: each line in its own.",
       laid_out_last(permutation),
       "key [8, 2]; key i32[8]; key [2, 8] axis=1; key [4, 2, 6] axis=1; "
       "key [2, 8] axis=1 independent=true");
-  add("choice",
-      "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0, out: spec? = none)",
+  add("choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0, out: spec? = none)",
       "Rows of a (of another axis too) chosen at random.", laid_out_last(choice),
       "key [8] shape=[4]; key i32[8, 2] shape=[2, 2] replace=false; "
       "key [8] [8] 0..1 shape=[4] has_p=true; key [2, 8] shape=[3] axis=1");

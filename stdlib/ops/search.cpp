@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -22,16 +22,12 @@ FactorRule search_factors(const OpCall& call) {
   const auto dims = r.dims(v.shape);
   ir::ValueFactors lines(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(lead));
   lines.push_back({r.factor(a.shape.back(), FactorKind::Whole)});
-  r.rule.operands = {lines, dims};
-  r.rule.results = {dims};
-  return r.rule;
+  return r.made({lines, dims}, {dims});
 }
 
 void register_lines(OpTable& t) {
-  OpDef row{.name = "search_lines",
-            .signature = "search_lines(a, v, behind: bool = false)",
-            .doc = "Where v would be put into sorted lines, before equals or after them.",
-            .factors = search_factors};
+  OpDef row = internal_row("search_lines(a, v, behind: bool = false)",
+                           "Where v would be put into sorted lines, before equals or after them.", search_factors);
   row.dtype = {Operands::Promote, always(DType::I32)};
   row.derivative = ir::Zero{};
   row.hlo = search_hlo;
@@ -49,7 +45,6 @@ void register_lines(OpTable& t) {
            ": `shard` it so that what is searched is whole first";
   };
   row.flops = 10;
-  row.internal = true;
   row.samples = "[8] [4, 6]; [2, 8] [2, 4] behind=true; i32[8] 0..4 i32[] 0..4";
   t.add(std::move(row));
 }
@@ -81,9 +76,8 @@ Vars interp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (tx.rank() != 1 || tx.shape != tf.shape || tx.shape[0] == 0)
     fail("shape", "interp takes two vectors of one size for the points, got " + runtime::to_string(tx) + " and " +
                       runtime::to_string(tf));
-  Kind kind = promoted(b, in.subspan(0, 2));
-  kind.dtype = runtime::to_inexact(kind.dtype);
-  Expr x{b, promote_to(b, in[0], kind)}, xp{b, promote_to(b, in[1], kind)}, fp = as_inexact(b, in[2]);
+  auto [x, xp] = inexact_pair(b, in);
+  Expr fp = as_inexact(b, in[2]);
   std::size_t next = 3;
   const auto given = [&](std::string_view name) -> std::optional<Expr> {
     if (!flag_or(attrs, "has_" + std::string(name), in.size() > next)) return std::nullopt;
@@ -101,7 +95,8 @@ Vars interp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr j = n == 1 ? i : i - 1.0;
   Expr x0 = elements_at(b, xp, j), f0 = elements_at(b, fp, j);
   Expr dx = elements_at(b, xp, i) - x0, df = elements_at(b, fp, i) - f0;
-  const int digits = kind.dtype == DType::F64 ? 52 : kind.dtype == DType::F16 ? 10 : kind.dtype == DType::BF16 ? 7 : 23;
+  const DType own = x.type().dtype;
+  const int digits = own == DType::F64 ? 52 : own == DType::F16 ? 10 : own == DType::BF16 ? 7 : 23;
   Expr none = call("le", {call("abs", {dx}), dx.number(std::ldexp(1.0, -2 * digits))});  // no gradient of nan
   Expr f = chosen(none, f0, f0 + (x - x0) / select(none, 1.0, dx) * df);
   if (period || flag_or(attrs, "extrapolate", false)) return {f};
@@ -163,26 +158,25 @@ Vars unique(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_search(OpTable& t) {
   register_lines(t);
-  t.add(composite_row("searchsorted", "searchsorted(a, v, side: str = \"left\")",
-                      "Where v would be put into a sorted vector to keep its order.", searchsorted,
-                      "[8] [4, 6]; [8] [4] side='right'"));
-  t.add(composite_row(
-      "interp",
+  add_composite(t, "searchsorted(a, v, side: str = \"left\")",
+                "Where v would be put into a sorted vector to keep its order.", "[8] [4, 6]; [8] [4] side='right'",
+                searchsorted);
+  add_composite(
+      t,
       "interp(x, xp, fp, left: array? = none, right: array? = none, period: array? = none, extrapolate: bool = false)",
       "The broken line through the points (xp, fp), read at x; beyond its ends the value there, or `left` and `right`.",
-      interp,
       "[4, 6] [2] -0.5..0.5 [2] extrapolate=true; "
-      "[4] 0..3 [1] 1..2 [1] [] [] has_left=true has_right=true"));
-  OpDef distinct = composite_row(
-      "unique_values",
+      "[4] 0..3 [1] 1..2 [1] [] [] has_left=true has_right=true",
+      interp);
+  OpDef& distinct = add_composite(
+      t,
       "unique_values(x, size: int, fill_value: array? = none, return_index: bool = false, return_inverse: bool = "
       "false, return_counts: bool = false)",
       "The distinct elements in order, `size` of them; where there are fewer, the smallest again or `fill_value`.",
-      unique,
       "i32[4, 2] 0..4 size=4 return_counts=true return_inverse=true; "
-      "[6] [] size=8 has_fill_value=true return_index=true");
+      "[6] [] size=8 has_fill_value=true return_index=true",
+      unique);
   distinct.internal = true;  // `unique` finds the size where it can (host/values/counting.cpp)
-  t.add(std::move(distinct));
 }
 
 }  // namespace shard::stdlib

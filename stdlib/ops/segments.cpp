@@ -1,10 +1,10 @@
 // Elements counted and joined by where they belong: segment_max, segment_min, segment_prod (segment_sum is in
-// moving/index.cpp), bincount, histogram. All write to places that another array gives; places that are none are left
-// out.
+// moving/gather_scatter.cpp), bincount, histogram. All write to places that another array gives; places that are none
+// are left out.
 #include <cmath>
 #include <limits>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -126,29 +126,28 @@ Vars histogram(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_segments(OpTable& t) {
   constexpr const char* samples = "[8] i32[8] 0..4 n=4; [6, 4] i32[6] -1..2 n=2; i32[8] i32[8] 0..4 n=6";
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, std::string op) {
-    t.add(composite_row(name, signature, doc, segments(name, std::move(op)), samples));
+  auto add = [&](std::string_view signature, std::string_view doc, std::string op) {
+    add_composite(t, signature, doc, samples, segments(name_in(signature), std::move(op)));
   };
-  add("segment_max", "segment_max(x, segments, n: int, out: spec? = none)",
+  add("segment_max(x, segments, n: int, out: spec? = none)",
       "The largest of the rows of x that belong to each of n segments; -inf for an empty segment.", "max");
-  add("segment_min", "segment_min(x, segments, n: int, out: spec? = none)",
+  add("segment_min(x, segments, n: int, out: spec? = none)",
       "The smallest of the rows of x that belong to each of n segments; inf for an empty segment.", "min");
-  add("segment_prod", "segment_prod(x, segments, n: int, out: spec? = none)",
+  add("segment_prod(x, segments, n: int, out: spec? = none)",
       "The products of the rows of x that belong to each of n segments; 1 for an empty segment.", "mul");
-  OpDef bins = composite_row("count_bins", "count_bins(x, length: int, weights: array? = none)",
-                             "How often each number from 0 up to `length` occurs; with weights, what they add up to.",
-                             bincount, "i32[8] 0..6 length=6; i32[8] -1..8 [8] length=4 has_weights=true");
+  OpDef& bins = add_composite(t, "count_bins(x, length: int, weights: array? = none)",
+                              "How often each number from 0 up to `length` occurs; with weights, what they add up to.",
+                              "i32[8] 0..6 length=6; i32[8] -1..8 [8] length=4 has_weights=true", bincount);
   bins.internal = true;  // `bincount` finds the length where it can (host/values/counting.cpp)
-  t.add(std::move(bins));
-  t.add(composite_row(
-      "histogram",
+  add_composite(
+      t,
       "histogram(x, bins: int = 10, edges: array? = none, weights: array? = none, low: array? = none, high: array? = "
       "none, density: bool = false)",
       "How many elements lie in each bin, and the edges of the bins: `bins` equal ones from the smallest to the "
       "largest element (low to high), or those that are given.",
-      histogram,
       "[4, 6] bins=4 has_low=false; "
-      "[8] [8] [] -1..-0.5 [] 0.5..1 bins=4 has_weights=true has_low=true has_high=true has_edges=false"));
+      "[8] [8] [] -1..-0.5 [] 0.5..1 bins=4 has_weights=true has_low=true has_high=true has_edges=false",
+      histogram);
 }
 
 }  // namespace shard::stdlib

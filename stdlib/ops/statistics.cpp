@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "interpreter/ir/complex.h"
-#include "stdlib/ops/elementwise.h"
+#include "interpreter/ir/complex_parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -51,11 +51,6 @@ void need_elements(const Reduction& r, std::string_view op) {
     fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(r.full));
 }
 
-Expr as_float(Builder& b, Var x) {
-  const Type& t = b.type(x);
-  return {b, ir::convert(b, x, runtime::to_inexact(t.dtype), t.weak)};
-}
-
 // f16 and bf16 are averaged in f32.
 Expr wide(const Expr& x) {
   DType t = x.type().dtype;
@@ -78,27 +73,27 @@ ir::Compose plain(std::string_view op, std::string_view row, bool promote, bool 
   };
 }
 
-Vars truth(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row) {
-  Var x = in[0];
-  if (b.type(x).dtype != DType::Bool) x = b.call("ne", {x, ir::constant(b, 0, b.type(x).dtype)});
-  Reduction r{b, x, attrs, op};
-  return {r.finish(r.run(row, x))};
+ir::Compose truth(std::string_view op, std::string_view row) {
+  return [=](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Var x = in[0];
+    if (b.type(x).dtype != DType::Bool) x = b.call("ne", {x, ir::constant(b, 0, b.type(x).dtype)});
+    Reduction r{b, x, attrs, op};
+    return {r.finish(r.run(row, x))};
+  };
 }
 
 Expr mean_of(const Reduction& r, const Expr& x) { return r.run("reduce_sum", x) / static_cast<double>(r.count()); }
 
 Vars mean(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "mean"};
-  Expr x = as_float(b, in[0]);
+  Expr x = as_inexact(b, in[0]);
   return {r.finish(cast_to(mean_of(r, wide(x)), x.type().dtype, x.type().weak))};
 }
 
 // Weights have the shape of x, or are a vector along the one axis.
 Vars average(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (in.size() < 2) return mean(b, in, attrs);
-  Kind kind = promoted(b, in);
-  kind.dtype = runtime::to_inexact(kind.dtype);
-  Expr x{b, promote_to(b, in[0], kind)}, by{b, promote_to(b, in[1], kind)};
+  auto [x, by] = inexact_pair(b, in);
   const Reduction r{b, x, attrs, "average"};
   if (by.type().shape != r.full) {
     const bool along = attrs.has("axis") && r.axes.size() == 1 && by.type().shape == Shape{r.count()};
@@ -131,17 +126,19 @@ Expr variance(const Reduction& r, const Expr& x) {
   return left > 0 ? sum / static_cast<double>(left) : sum * 0.0 / 0.0;  // nan, as JAX has it
 }
 
-Vars spread_of(Builder& b, std::span<const Var> in, const Attrs& attrs, bool root) {
-  Reduction r{b, in[0], attrs, root ? "std" : "var"};
-  Expr x = as_float(b, in[0]), v = variance(r, x);
-  if (root) v = call("sqrt", {v});
-  const DType own = x.type().dtype, back = runtime::is_complex(own) ? runtime::part_of(own) : own;
-  return {r.finish(cast_to(v, back, x.type().weak))};
+ir::Compose spread_of(bool root) {
+  return [root](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Reduction r{b, in[0], attrs, root ? "std" : "var"};
+    Expr x = as_inexact(b, in[0]), v = variance(r, x);
+    if (root) v = call("sqrt", {v});
+    const DType own = x.type().dtype, back = runtime::is_complex(own) ? runtime::part_of(own) : own;
+    return {r.finish(cast_to(v, back, x.type().weak))};
+  };
 }
 
 Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "norm"};
-  Expr x = as_float(b, in[0]);
+  Expr x = as_inexact(b, in[0]);
   const std::optional<double> ord = number_if(attrs, "ord");
   if (ord && *ord != 2) {  // of vectors: the largest, the smallest, how many are not 0, or a root of powers
     if (r.axes.size() != 1)
@@ -163,57 +160,64 @@ Expr safe_peak(const Reduction& r, const Expr& x) {
   return call("stop_gradient", {select(call("isfinite", {peak}), peak, 0.0)});
 }
 
+// The logarithm of the sum of exp(x), each as `weighted`.
+template <class Weighted>
+Vars log_of_sum(const Reduction& r, const Expr& x, Weighted weighted) {
+  Expr peak = safe_peak(r, x);
+  Expr sum = r.kept("reduce_sum", weighted(call("exp", {x - peak})));
+  Expr y = call("log", {sum}) + peak;
+  return {r.keep ? y.var() : expand(r.b, y, erase_axes(r.full, r.axes))};
+}
+
 // log |sum(by * exp(x))|, and nan where the sum is below 0 (SciPy and JAX); what is taken 0 times may be infinite.
 Vars weighted_logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Kind kind = promoted(b, in);
-  kind.dtype = runtime::to_inexact(kind.dtype);
-  if (runtime::is_complex(kind.dtype)) fail("type", "logsumexp: `b:` is for real numbers");
+  auto [x, by] = inexact_pair(b, in);
+  if (ir::is_complex(b, x)) fail("type", "logsumexp: `b:` is for real numbers");
   const auto shape = runtime::broadcast(b.type(in[0]).shape, b.type(in[1]).shape);
   if (!shape)
     fail("shape", "logsumexp: the weights `b:`, " + runtime::to_string(b.type(in[1])) + ", do not fit " +
                       runtime::to_string(b.type(in[0])));
-  Expr x{b, ir::broadcast_to(b, promote_to(b, in[0], kind), *shape)}, by{b, promote_to(b, in[1], kind)};
+  x = {b, ir::broadcast_to(b, x, *shape)};
   x = select({b, ir::broadcast_to(b, call("ne", {by, by.number(0)}), *shape)}, x,
              -std::numeric_limits<double>::infinity());
-  Reduction r{b, x, attrs, "logsumexp"};
-  Expr peak = safe_peak(r, x);
-  Expr sum = r.kept("reduce_sum", by * call("exp", {x - peak}));
-  Expr y = call("log", {sum}) + peak;
-  return {r.keep ? y.var() : expand(b, y, erase_axes(r.full, r.axes))};
+  const Reduction r{b, x, attrs, "logsumexp"};
+  const Expr weights = by;
+  return log_of_sum(r, x, [&](const Expr& e) { return weights * e; });
 }
 
 Vars logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (in.size() > 1) return weighted_logsumexp(b, in, attrs);
   Reduction r{b, in[0], attrs, "logsumexp"};
-  Expr x = as_float(b, in[0]);
+  Expr x = as_inexact(b, in[0]);
   if (r.count() == 0) return {r.finish(call("log", {r.run("reduce_sum", x)}))};  // -inf, of nothing
-  Expr peak = safe_peak(r, x);
-  Expr sum = r.kept("reduce_sum", call("exp", {x - peak}));
-  Expr y = call("log", {sum}) + peak;
-  return {r.keep ? y.var() : expand(b, y, erase_axes(r.full, r.axes))};
+  return log_of_sum(r, x, [](const Expr& e) { return e; });
 }
 
-Vars softmax(Builder& b, std::span<const Var> in, const Attrs& attrs, bool logarithm) {
-  Reduction r{b, in[0], attrs, logarithm ? "log_softmax" : "softmax", Ints{kLast}};
-  Expr x = as_float(b, in[0]);
-  if (r.count() == 0) return {x};
-  Expr shifted = x - call("stop_gradient", {r.kept("reduce_max", ir::real_part(b, x))}), e = call("exp", {shifted});
-  Expr sum = r.kept("reduce_sum", e);
-  return {logarithm ? shifted - call("log", {sum}) : e / sum};
+ir::Compose softmax(bool logarithm) {
+  return [logarithm](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Reduction r{b, in[0], attrs, logarithm ? "log_softmax" : "softmax", Ints{kLast}};
+    Expr x = as_inexact(b, in[0]);
+    if (r.count() == 0) return {x};
+    Expr shifted = x - call("stop_gradient", {r.kept("reduce_max", ir::real_part(b, x))}), e = call("exp", {shifted});
+    Expr sum = r.kept("reduce_sum", e);
+    return {logarithm ? shifted - call("log", {sum}) : e / sum};
+  };
 }
 
-Vars arg_extreme(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row) {
-  Var x = in[0];
-  auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  bool keep = flag_or(attrs, "keepdims", false), all = !attrs.has("axis");
-  Shape full = b.type(x).shape;
-  if (all) x = expand(b, x, {runtime::numel(full)});
-  std::int64_t axis = all ? -1 : from_end(integer_or(attrs, "axis", 0), rank, op);
-  const Shape& now = b.type(x).shape;
-  if (now[static_cast<std::size_t>(from_front(axis, static_cast<std::int64_t>(now.size())))] == 0)
-    fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(full));
-  Var y = b.call(row, {x}, {{"axis", axis}});
-  return {keep ? expand(b, y, all ? Shape(full.size(), 1) : ones_at(full, {axis})) : y};
+ir::Compose arg_extreme(std::string_view op, std::string_view row) {
+  return [=](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Var x = in[0];
+    auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
+    bool keep = flag_or(attrs, "keepdims", false), all = !attrs.has("axis");
+    Shape full = b.type(x).shape;
+    if (all) x = expand(b, x, {runtime::numel(full)});
+    std::int64_t axis = all ? -1 : from_end(integer_or(attrs, "axis", 0), rank, op);
+    const Shape& now = b.type(x).shape;
+    if (now[static_cast<std::size_t>(from_front(axis, static_cast<std::int64_t>(now.size())))] == 0)
+      fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(full));
+    Var y = b.call(row, {x}, {{"axis", axis}});
+    return {keep ? expand(b, y, all ? Shape(full.size(), 1) : ones_at(full, {axis})) : y};
+  };
 }
 
 ir::Samples axis_samples(double low, double high, bool one_axis = false) {
@@ -224,70 +228,48 @@ ir::Samples axis_samples(double low, double high, bool one_axis = false) {
 }  // namespace
 
 void register_statistics(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, std::move(compose), samples));
+  auto add = [&](std::string_view signature, std::string_view doc, ir::Compose compose,
+                 ir::Samples samples = axis_samples(-2, 2)) -> OpDef& {
+    return add_composite(t, signature, doc, samples, std::move(compose));
   };
-  add("sum", "sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
-      "The sum of all elements, or along axes.", plain("sum", "reduce_sum", true, false), axis_samples(-2, 2));
-  add("prod", "prod(x, axis: ints? = none, keepdims: bool = false)", "The product of all elements, or along axes.",
+  add("sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
+      "The sum of all elements, or along axes.", plain("sum", "reduce_sum", true, false));
+  add("prod(x, axis: ints? = none, keepdims: bool = false)", "The product of all elements, or along axes.",
       plain("prod", "reduce_prod", true, false), axis_samples(0.5, 2));
-  add("max", "max(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
-      "The largest element, or along axes; ties share the derivative.", plain("max", "reduce_max", false, true),
-      axis_samples(-2, 2))
+  add("max(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
+      "The largest element, or along axes; ties share the derivative.", plain("max", "reduce_max", false, true))
       .aliases = {"amax"};
-  add("min", "min(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
-      "The smallest element, or along axes; ties share the derivative.", plain("min", "reduce_min", false, true),
-      axis_samples(-2, 2))
+  add("min(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
+      "The smallest element, or along axes; ties share the derivative.", plain("min", "reduce_min", false, true))
       .aliases = {"amin"};
-  add("mean", "mean(x, axis: ints? = none, keepdims: bool = false)", "The mean of all elements, or along axes.", mean,
-      axis_samples(-2, 2));
-  add(
-      "var", "var(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
-      "The mean squared distance from the mean; ddof: how many degrees of freedom are given up.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, false); },
-      axis_samples(-2, 2));
-  add(
-      "std", "std(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)", "The root of the variance.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, true); },
-      axis_samples(-2, 2));
-  add("norm", "norm(x, axis: ints? = none, keepdims: bool = false, ord: number? = none)",
-      "The root of the sum of squares; of vectors also the norm of another order (1, 3, inf).", norm,
-      axis_samples(-2, 2));
-  add("average", "average(x, axis: ints? = none, weights: array? = none, keepdims: bool = false)",
+  add("mean(x, axis: ints? = none, keepdims: bool = false)", "The mean of all elements, or along axes.", mean);
+  add("var(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
+      "The mean squared distance from the mean; ddof: how many degrees of freedom are given up.", spread_of(false));
+  add("std(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)", "The root of the variance.",
+      spread_of(true));
+  add("norm(x, axis: ints? = none, keepdims: bool = false, ord: number? = none)",
+      "The root of the sum of squares; of vectors also the norm of another order (1, 3, inf).", norm);
+  add("average(x, axis: ints? = none, weights: array? = none, keepdims: bool = false)",
       "The mean; with weights, of the shape of x or a vector along the axis, sum(weights * x) / sum(weights).", average,
       {"[4, 6]; [4, 6] [4, 6] has_weights=true; [4, 6] [4] axis=[0] has_weights=true; "
        "[2, 4, 6] [6] axis=[-1] keepdims=true has_weights=true",
        ir::Range{0.5, 2}});
-  add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false, b: array? = none)",
+  add("logsumexp(x, axis: ints? = none, keepdims: bool = false, b: array? = none)",
       "log(sum(exp(x))) without overflow; with weights b, log(sum(b * exp(x))).", logsumexp,
       {"[4, 6]; [4, 6] axis=[0]; [2, 4, 6] axis=[-2] keepdims=true; i32[4, 2] 1..5; "
        "[4, 6] [6] 0.5..2 axis=[-1] has_b=true; [6] [4, 1] 0.5..2 axis=[0] has_b=true",
        ir::Range{-2, 2}, "[2, 4, 6] axis=[0, 2]"});
-  add(
-      "softmax", "softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, false); },
-      axis_samples(-2, 2));
-  add(
-      "log_softmax", "log_softmax(x, axis: ints = -1)", "The logarithm of softmax.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, true); }, axis_samples(-2, 2));
-  add(
-      "any", "any(x, axis: ints? = none, keepdims: bool = false)", "Whether one element is true (not 0).",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "any", "reduce_or"); },
-      axis_samples(-2, 2));
-  add(
-      "all", "all(x, axis: ints? = none, keepdims: bool = false)", "Whether all elements are true (not 0).",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "all", "reduce_and"); },
-      axis_samples(-2, 2));
-  add(
-      "argmax", "argmax(x, axis: int? = none, keepdims: bool = false)",
-      "The position of the largest element, of equals the first.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmax", "arg_max"); },
+  add("softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.", softmax(false));
+  add("log_softmax(x, axis: ints = -1)", "The logarithm of softmax.", softmax(true));
+  add("any(x, axis: ints? = none, keepdims: bool = false)", "Whether one element is true (not 0).",
+      truth("any", "reduce_or"));
+  add("all(x, axis: ints? = none, keepdims: bool = false)", "Whether all elements are true (not 0).",
+      truth("all", "reduce_and"));
+  add("argmax(x, axis: int? = none, keepdims: bool = false)",
+      "The position of the largest element, of equals the first.", arg_extreme("argmax", "arg_max"),
       axis_samples(-2, 2, true));
-  add(
-      "argmin", "argmin(x, axis: int? = none, keepdims: bool = false)",
-      "The position of the smallest element, of equals the first.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmin", "arg_min"); },
+  add("argmin(x, axis: int? = none, keepdims: bool = false)",
+      "The position of the smallest element, of equals the first.", arg_extreme("argmin", "arg_min"),
       axis_samples(-2, 2, true));
 }
 

@@ -2,7 +2,7 @@
 // sum is 0, all else nan (NumPy, JAX). Other types than floats have no nan: there they are the reductions themselves.
 #include <limits>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
@@ -58,11 +58,11 @@ Expr nanstd(const Expr& x, const Expr& missing, const Attrs& attrs) {
   return call("sqrt", {nanvar(x, missing, attrs)});
 }
 
-ir::Compose skipping(std::string_view op, std::string_view plain, Reduce reduce) {
+ir::Compose skipping(std::string_view op, Reduce reduce) {
   return [=](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
     const Type type = b.type(in[0]);
     if (runtime::is_complex(type.dtype)) fail("type", std::string(op) + " is for real numbers");
-    if (!runtime::is_float(type.dtype)) return {b.call(plain, {in[0]}, attrs)};
+    if (!runtime::is_float(type.dtype)) return {b.call(op.substr(3), {in[0]}, attrs)};
     Expr x{b, in[0]};
     return {cast_to(reduce(x, call("isnan", {x}), attrs), type.dtype, type.weak)};
   };
@@ -73,20 +73,18 @@ ir::Compose skipping(std::string_view op, std::string_view plain, Reduce reduce)
 void register_without_nan(OpTable& t) {
   constexpr const char* samples =
       "[4, 6]; [4, 6] axis=[0]; [2, 4, 6] axis=[-2] keepdims=true; i32[4, 2] 1..5; bf16[4, 6] axis=[1]";
-  const auto add = [&](const char* name, const char* plain, const char* signature, const char* doc, Reduce reduce) {
-    t.add(composite_row(name, signature, doc, skipping(name, plain, reduce), {samples, ir::Range{-2, 2}}));
+  const auto add = [&](std::string_view signature, std::string_view doc, Reduce reduce) {
+    add_composite(t, signature, doc, {samples, ir::Range{-2, 2}}, skipping(name_in(signature), reduce));
   };
-  add("nansum", "sum", "nansum(x, axis: ints? = none, keepdims: bool = false)",
-      "The sum of the elements that are not nan.", nansum);
-  add("nanmean", "mean", "nanmean(x, axis: ints? = none, keepdims: bool = false)",
-      "The mean of the elements that are not nan.", nanmean);
-  add("nanmax", "max", "nanmax(x, axis: ints? = none, keepdims: bool = false)",
-      "The largest of the elements that are not nan.", extreme<true>);
-  add("nanmin", "min", "nanmin(x, axis: ints? = none, keepdims: bool = false)",
-      "The smallest of the elements that are not nan.", extreme<false>);
-  add("nanvar", "var", "nanvar(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
+  add("nansum(x, axis: ints? = none, keepdims: bool = false)", "The sum of the elements that are not nan.", nansum);
+  add("nanmean(x, axis: ints? = none, keepdims: bool = false)", "The mean of the elements that are not nan.", nanmean);
+  add("nanmax(x, axis: ints? = none, keepdims: bool = false)", "The largest of the elements that are not nan.",
+      extreme<true>);
+  add("nanmin(x, axis: ints? = none, keepdims: bool = false)", "The smallest of the elements that are not nan.",
+      extreme<false>);
+  add("nanvar(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
       "The variance of the elements that are not nan; ddof: how many degrees of freedom are given up.", nanvar);
-  add("nanstd", "std", "nanstd(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
+  add("nanstd(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
       "The root of the variance of the elements that are not nan.", nanstd);
 }
 

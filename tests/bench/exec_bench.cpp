@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "interpreter/trace/context.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/ops.h"

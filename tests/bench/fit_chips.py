@@ -5,11 +5,11 @@ constants carry to a source that they were not fitted on.
     fit_chips.py SHARD PROGRAM.shard ROWS.csv [--samples N] [--jobs N] [--rows]
 
 ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds. Each constant has a value to expect from
-published facts and how far it may lie from that (PRIOR); no constant belongs to a model or a source. Each row is foretold
+published facts and how far it may lie from that (PRIOR); no constant belongs to a model or a source. Each row is predicted
 once for many sets of constants drawn from there; the logarithm of its time, as a polynomial of degree two in them, is then
 what the fit needs of the row, so that one run gives the fit of all rows, and one without each source, in a minute. The fit
-minimises the mean of |log(foretold / published)| and a little of the distance from what was expected. Errors, the mean of
-|foretold / published - 1|, are those of the program itself, with the constants found. Needs NumPy."""
+minimises the mean of |log(predicted / published)| and a little of the distance from what was expected. Errors, the mean of
+|predicted / published - 1|, are those of the program itself, with the constants found. Needs NumPy."""
 import argparse, concurrent.futures, csv, json, os, subprocess, sys, tempfile
 import numpy as np
 

@@ -3,7 +3,7 @@
 
     held.py SHARD [--factor N]
 
-Of this folder's programs on one device: the foretold peak of the call that takes most, with the arrays that the script itself holds besides; the most
+Of this folder's programs on one device: the predicted peak of the call that takes most, with the arrays that the script itself holds besides; the most
 bytes of arrays at once as the pool counts them (`memory_stats().peak_bytes_in_use`); and the resident size of the process less what one that runs a
 product holds besides its arrays (program, threads, what their kernels pack). Batches are N times those of the scripts (4). Standard library only."""
 import argparse, json, os, subprocess, sys, tempfile
@@ -35,7 +35,7 @@ def main():
             return path
         said, base = run([o.shard, 'run', script('base', BASE)])
         base -= float(said.split()[-1])
-        print(f'a process besides its arrays: {base / 1e6:.1f} MB\n{"program":14s} {"foretold":>10s} {"counted":>18s} {"resident":>18s}')
+        print(f'a process besides its arrays: {base / 1e6:.1f} MB\n{"program":14s} {"predicted":>10s} {"counted":>18s} {"resident":>18s}')
         for name, batch, sets in PROGRAMS:
             with open(os.path.join(HERE, name + '.shard')) as f: text = f.read()
             sets = [x for s in (f'{sets} steps=3' + (f' batch={o.factor * batch}' if batch else '')).split() for x in ('--set', s)]
@@ -45,9 +45,9 @@ def main():
             calls = json.loads(run([o.shard, 'estimate', script(name, text), '--chip', script('here', CHIP), '--devices', '1', '--json', *sets])[0])['calls']
             call = max(calls, key=lambda c: c['step_seconds'] * c['count'])
             arguments = sum(call['memory'][w] for w in ('parameters', 'optimizer_state', 'other_arguments'))
-            foretold = call['peak_bytes_per_device'] + max(0, in_use - arguments)
-            beside = lambda x: f'{x / 1e6:9.1f} {100 * (x / foretold - 1):+6.1f} %'
-            print(f'{name:14s} {foretold / 1e6:7.1f} MB {beside(counted)} {beside(resident - base)}', flush=True)
+            predicted = call['peak_bytes_per_device'] + max(0, in_use - arguments)
+            beside = lambda x: f'{x / 1e6:9.1f} {100 * (x / predicted - 1):+6.1f} %'
+            print(f'{name:14s} {predicted / 1e6:7.1f} MB {beside(counted)} {beside(resident - base)}', flush=True)
 
 
 if __name__ == '__main__': main()

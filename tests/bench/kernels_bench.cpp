@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/array/buffer.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/element_program.h"
 #include "runtime/kernels/kernels.h"
 
 using namespace shard::runtime;

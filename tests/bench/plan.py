@@ -4,7 +4,7 @@
     plan.py SHARD [--layers N]
 
 Searches meshes, settings and the axes of logical names for the transformer of scripts/layouts/rent.shard on 64 devices;
-prints how many candidates were foretold, the seconds, and whether a second search says the same. Ends with 1 where it
+prints how many candidates were predicted, the seconds, and whether a second search says the same. Ends with 1 where it
 was fewer than 1,000, took longer than 60 s, or said something else."""
 import os, re, subprocess, sys, time
 

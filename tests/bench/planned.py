@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whether the mesh that `shard plan` puts first is the fastest here: all meshes of 8 simulated devices, foretold and measured. Nothing here passes or fails.
+"""Whether the mesh that `shard plan` puts first is the fastest here: all meshes of 8 simulated devices, predicted and measured. Nothing here passes or fails.
 
     planned.py SHARD [--chip FILE.shard] [--rounds N] [--only NAME]
 
-Without --chip this machine is calibrated first. Measured is a call by itself, as foretold.py has it: of each of its instructions the least that it took in
+Without --chip this machine is calibrated first. Measured is a call by itself, as predicted.py has it: of each of its instructions the least that it took in
 any call of any round; the rounds take one mesh after another, so that a busy minute meets all alike. Printed for each program: the meshes in the plan's
 order, what is said and measured, how many percent the first one is from the fastest, and Kendall's tau of the two orders (pairs that lie closer than the
 measurements of a mesh among themselves, 2 %, are no pairs). Standard library only."""

@@ -317,6 +317,19 @@ def names_are_followed_across_imports():
         check(s.found() == [], 'as on disk again')
 
 
+def coloured(s):
+    """Each text that has a colour, with its kinds."""
+    data = s.about('semanticTokens/full')['data']
+    legend = s.said['capabilities']['semanticTokensProvider']['legend']['tokenTypes']
+    line = column = 0
+    words = {}
+    lines = s.text.split('\n')
+    for i in range(0, len(data), 5):
+        line, column = line + data[i], data[i + 1] + (0 if data[i] else column)
+        words.setdefault(lines[line][column:column + data[i + 2]], set()).add(legend[data[i + 3]])
+    return words
+
+
 @case
 def symbols_folds_and_tokens():
     with Server() as s:
@@ -326,16 +339,20 @@ def symbols_folds_and_tokens():
         check(list(symbols) == ['m', 'x', 'w', 'loss', 'step', 'last', 't'] and symbols['step']['kind'] == 12, str(list(symbols)))
         folds = {(f['startLine'], f['endLine'], f.get('kind')) for f in s.about('foldingRange')}
         check(folds == {(0, 1, 'comment'), (7, 9, None), (13, 14, None)}, str(folds))
-        data = s.about('semanticTokens/full')['data']
-        legend = s.said['capabilities']['semanticTokensProvider']['legend']['tokenTypes']
-        line = column = 0
-        words = {}
-        lines = s.text.split('\n')
-        for i in range(0, len(data), 5):
-            line, column = line + data[i], data[i + 1] + (0 if data[i] else column)
-            words.setdefault(lines[line][column:column + data[i + 2]], set()).add(legend[data[i + 3]])
+        words = coloured(s)
         check(words['mesh'] == {'keyword'} and words['@data'] == {'enumMember'} and words['step'] == {'function'} and words['16'] == {'number'}, str(words))
         check('parameter' in words['w'] and words['x'] == {'variable'} and words['# a'] == {'comment'} and words['mean'] == {'function'}, str(words))
+
+
+@case
+def strings_within_strings_have_their_colours():
+    with Server() as s:
+        s.open('let rows = ["a", "b"]\nprint("|{rows.join("  ")}|")  # {"no"}\nprint("{len(rows):3d} of {"{1 + 2}"}")\n')
+        s.found()
+        words = coloured(s)
+        check({w: words.get(w) for w in ('"|', '"  "', '|"', ':3d', '" ', '" of ')} | {'rows': words['rows']} ==
+              {'"|': {'string'}, '"  "': {'string'}, '|"': {'string'}, ':3d': {'string'}, '" ': None, '" of ': None, 'rows': {'variable'}}, str(words))
+        check(words['1'] == words['2'] == {'number'} and words['len'] == {'function'} and words['# {"no"}'] == {'comment'}, str(words))
 
 
 @case

@@ -327,6 +327,11 @@ def colours_are_of_terminals_alone():
     s.keys('\n')
     s.prompt()
     check('\x1b[0;36mf32' in s.enter('zeros([2])', '[0. 0.]'), 'a type')
+    s.keys('print("|{text.join("  ")}|")')
+    came = ''
+    while '\x1b[0;32m"|\x1b[0m{text.join(\x1b[0;32m"  "\x1b[0m)}\x1b[0;32m|"\x1b[0m)' not in came:   # a string within a string
+        came += s.wait('\x1b8')
+    s.keys('\x15')
     s.leave()
     for environment in ({'NO_COLOR': '1'}, {'TERM': 'dumb'}):
         s = Session(**environment)

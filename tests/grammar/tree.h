@@ -1,5 +1,5 @@
 // A tree as one line of text, for expectations and for comparing trees without their spans and ids. Independent of
-// print.cpp: every node is spelt out in parentheses, so that nothing hangs on precedence.
+// printer.cpp: every node is spelt out in parentheses, so that nothing hangs on precedence.
 #pragma once
 #include <string>
 

@@ -240,7 +240,7 @@ TEST_CASE("explicit axes: a cotangent has the layout of its primal, reduced and 
   CHECK(grads({laid({8, 4}, {{0}, {}}), laid({4}, {{}})}, biased) == Texts{"f32[8@X,4]", "f32[4]"});
 }
 
-TEST_CASE("explicit axes: scan accumulates a pending gradient") {
+TEST_CASE("explicit axes: scan accumulates an unreduced gradient") {
   runtime::Mesh m;
   m.axes = {{"X", 2, runtime::AxisKind::Explicit}};
   m.devices = {0, 1};

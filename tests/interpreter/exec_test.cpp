@@ -78,7 +78,7 @@ TEST_CASE("a graph gives the same whatever its arguments' layouts") {
         }
 }
 
-TEST_CASE("pending sums of arguments are added up") {
+TEST_CASE("unreduced sums of arguments are added up") {
   MeshRef m = mesh({{"X", 2}, {"Y", 3}});
   Graph g = graph({f32({6, 4})}, [](Builder& b, const Vars& in) { return Vars{ir::mul(b, in[0], in[0]), in[0]}; });
   check_graph(g, m, {spec({{1}, {}}, {0})});

@@ -1,7 +1,7 @@
 // Running graphs through the executor in tests: arrays from whole values or from blocks, and back.
 #pragma once
 #include "interpreter/exec/cache.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "tests/interpreter/lockstep.h"
 
 namespace shard::testing {
@@ -69,7 +69,7 @@ inline Arrays execute(const Graph& g, const Arrays& args, const MeshRef& m, cons
     arrays.push_back(m ? laid_out(pool, args[i], m, layouts[i]) : plain(pool, args[i]));
     infos.push_back(exec::array_info(*arrays.back()));
   }
-  auto target = exact ? exec::make_exact(rows(), pool) : exec::make_lockstep(rows(), pool);
+  auto target = exec::make_lockstep(rows(), pool, exact);
   auto plan = exec::compile(*target, rows(), g, infos, m);
   Arrays out;
   for (const ArrayRef& r : plan->run(arrays, {}, {})) {

@@ -1,6 +1,6 @@
 // Explicit layouts through the partitioner: types say the layouts, nothing moves unless `shard` or `out:` says so,
-// pending sums stay pending until they are asked for. Cases from JAX's sharding in types (documentation of sharding and
-// of its gradients).
+// unreduced sums stay unreduced until they are asked for. Cases from JAX's sharding in types (documentation of sharding
+// and of its gradients).
 #include "tests/interpreter/lockstep.h"
 
 using namespace shard;
@@ -39,7 +39,7 @@ TEST_CASE("explicit layouts move nothing by themselves") {
   CHECK(p.results[2].layout == spec({{1}, {0}}));
 }
 
-TEST_CASE("a product summed over a split dimension: whole, scattered or pending, as `out` says") {
+TEST_CASE("a product summed over a split dimension: whole, scattered or unreduced, as `out` says") {
   MeshRef m = mesh({{"X", 4}}, runtime::AxisKind::Explicit);
   Sharding x = spec({{}, {0}}), w = spec({{0}, {}});
   auto product = [&](const Sharding& out) {
@@ -49,12 +49,12 @@ TEST_CASE("a product summed over a split dimension: whole, scattered or pending,
   };
   CHECK(communicates(check_partitioned(product(spec({{}, {}})), m, {x, w}).local) == S{"psum(64)"});
   CHECK(communicates(check_partitioned(product(spec({{0}, {}})), m, {x, w}).local) == S{"psum_scatter(64)"});
-  auto pending = check_partitioned(product(spec({{}, {}}, {0})), m, {x, w});
-  CHECK(communicates(pending.local).empty());
-  CHECK(pending.results[0].layout.unreduced.has(0));
+  auto unreduced = check_partitioned(product(spec({{}, {}}, {0})), m, {x, w});
+  CHECK(communicates(unreduced.local).empty());
+  CHECK(unreduced.results[0].layout.unreduced.has(0));
 }
 
-TEST_CASE("pending sums are added as they are and summed when asked for") {
+TEST_CASE("unreduced sums are added as they are and summed when asked for") {
   MeshRef m = mesh({{"X", 4}}, runtime::AxisKind::Explicit);
   Sharding x = spec({{}, {0}}), w = spec({{0}, {}});
   Graph g = graph({laid_out(m, {4, 8}, x), laid_out(m, {8, 4}, w)}, [&](Builder& b, const Vars& p) {
@@ -65,7 +65,7 @@ TEST_CASE("pending sums are added as they are and summed when asked for") {
   CHECK(communicates(check_partitioned(g, m, {x, w}).local) == S{"psum_scatter(64)"});
 }
 
-TEST_CASE("there and back through a pending sum keeps the value") {
+TEST_CASE("there and back through an unreduced sum keeps the value") {
   MeshRef m = mesh({{"X", 2}, {"Y", 4}}, runtime::AxisKind::Explicit);
   Sharding x = spec({{0}, {}});
   Graph g = graph({laid_out(m, {4, 2}, x)}, [&](Builder& b, const Vars& p) {

@@ -1,6 +1,6 @@
 // Python's format mini-language against goldens of Python 3.11's format() (make_format_goldens.py), and how values
 // print.
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

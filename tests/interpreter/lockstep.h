@@ -4,7 +4,7 @@
 #pragma once
 #include <map>
 
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/pipeline.h"
 #include "tests/interpreter/graphs.h"
 
@@ -99,19 +99,21 @@ inline std::vector<std::int64_t> start_of(const Mesh& m, const runtime::Shape& l
   return start;
 }
 
-// A whole value as blocks. Pending sums: devices hold different terms that add up.
+// A whole value as blocks. Unreduced sums: devices hold different terms that add up.
 inline Blocks split(const Array& whole, const Mesh& m, const Sharding& s) {
   Blocks out;
   auto local = runtime::local_shape(m, whole.shape, s);
-  Axes pending = s.unreduced.list();
+  Axes unreduced = s.unreduced.list();
   for (std::int64_t d = 0; d < m.size(); ++d) {
     out.push_back(cut(whole, start_of(m, local, s, d), local));
-    std::int64_t n = m.size_of(s.unreduced), p = position(m, pending, coordinates(m, d));
+    std::int64_t n = m.size_of(s.unreduced), p = position(m, unreduced, coordinates(m, d));
     for (std::size_t i = 0; n > 1 && i < out.back().size(); ++i) {
       double v = out.back().get(i),
              term = p + 1 == n ? v - static_cast<double>((n - 1) * n / 2) : static_cast<double>(p + 1);
-      if (s.pending == runtime::Pending::Max) term = v - static_cast<double>((p + static_cast<std::int64_t>(i)) % n);
-      if (s.pending == runtime::Pending::Min) term = v + static_cast<double>((p + static_cast<std::int64_t>(i)) % n);
+      if (s.unreduced_kind == runtime::UnreducedKind::Max)
+        term = v - static_cast<double>((p + static_cast<std::int64_t>(i)) % n);
+      if (s.unreduced_kind == runtime::UnreducedKind::Min)
+        term = v + static_cast<double>((p + static_cast<std::int64_t>(i)) % n);
       out.back().set(i, term);
     }
   }
@@ -176,7 +178,6 @@ class Lockstep {
   }
 
  private:
-  static std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
   std::size_t devices() const { return static_cast<std::size_t>(mesh_->size()); }
 
   std::vector<Blocks> node(const Node& n, const std::vector<Blocks>& in, const std::vector<Type>& types) {

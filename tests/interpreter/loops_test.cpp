@@ -1,6 +1,6 @@
 // Loops and branches lose what nobody uses and what does not change; the values stay.
-#include "interpreter/transform/loops.h"
 #include "interpreter/ir/region_edges.h"
+#include "interpreter/transform/passes.h"
 #include "tests/interpreter/lockstep.h"
 
 using namespace shard;

@@ -1,5 +1,5 @@
 // Layouts as propagation finds them, before any node is partitioned.
-#include "interpreter/transform/propagate.h"
+#include "interpreter/transform/factor_layout.h"
 #include "tests/interpreter/lockstep.h"
 
 using namespace shard;

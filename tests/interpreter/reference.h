@@ -99,8 +99,6 @@ class Reference {
   }
 
  private:
-  static std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-
   static Array row(const Array& x, std::int64_t i) {
     Array r(x.dtype, runtime::Shape(x.shape.begin() + 1, x.shape.end()));
     std::memcpy(r.bytes.data(), x.bytes.data() + static_cast<std::size_t>(i) * r.bytes.size(), r.bytes.size());

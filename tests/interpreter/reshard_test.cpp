@@ -1,5 +1,6 @@
-// Every layout into every other on 2 x 2 x 2 devices, pending sums included: the blocks that arrive are those that
+// Every layout into every other on 2 x 2 x 2 devices, unreduced sums included: the blocks that arrive are those that
 // cutting the whole value gives, and no step holds more than it must.
+#include "interpreter/transform/passes.h"
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
 
@@ -8,14 +9,14 @@ using namespace shard::testing;
 
 namespace {
 
-// All ways to give each axis to nothing, to a dimension (in every order) or, where `pending`, to a pending sum.
-std::vector<Sharding> layouts(int axes, int rank, bool pending) {
+// All ways to give each axis to nothing, to a dimension (in every order) or, where `unreduced`, to an unreduced sum.
+std::vector<Sharding> layouts(int axes, int rank, bool unreduced) {
   std::vector<Sharding> out{Sharding::replicated(static_cast<std::size_t>(rank))};
   for (int a = 0; a < axes; ++a) {
     std::vector<Sharding> more;
     for (const Sharding& s : out) {
       more.push_back(s);
-      if (pending) {
+      if (unreduced) {
         more.push_back(s);
         more.back().unreduced.add(static_cast<AxisId>(a));
       }
@@ -90,15 +91,15 @@ TEST_CASE("resharding never holds more than the larger of both ends where the si
   CHECK(wrong == 0);
 }
 
-TEST_CASE("extremes are pending too") {
+TEST_CASE("extremes are unreduced too") {
   MeshRef m = mesh({{"X", 2}, {"Y", 4}});
   Type type = f32({8, 8});
   Array whole = numbers(type, 3);
-  for (auto kind : {runtime::Pending::Max, runtime::Pending::Min})
+  for (auto kind : {runtime::UnreducedKind::Max, runtime::UnreducedKind::Min})
     for (const Sharding& to : layouts(2, 2, false))
-      for (Axes pending : {Axes{0}, Axes{1}, Axes{0, 1}}) {
-        Sharding from = spec({{}, {}}, pending);
-        from.pending = kind;
+      for (Axes unreduced : {Axes{0}, Axes{1}, Axes{0, 1}}) {
+        Sharding from = spec({{}, {}}, unreduced);
+        from.unreduced_kind = kind;
         Graph g = moved(m, type, from, to);
         CHECK(join(Lockstep(m).run(g, {split(whole, *m, from)})[0], type.shape, *m, to).values() == whole.values());
       }
@@ -122,7 +123,7 @@ TEST_CASE("the steps that are known to be shortest") {
   CHECK(steps(spec({{}, {}}, {0, 1}), spec({{}, {}})) == S{"psum(512)"});  // several axes once
   CHECK(steps(spec({{}, {}}, {0, 1}), spec({{0, 1}, {}})) == S{"psum_scatter(512)"});
   CHECK(steps(spec({{}, {}}, {0, 1}), spec({{0}, {}})) == S{"psum_scatter(512)", "psum(128)"});
-  CHECK(steps(spec({{}, {}}), spec({{}, {}}, {0})) == S{});  // into a pending sum: nothing moves
+  CHECK(steps(spec({{}, {}}), spec({{}, {}}, {0})) == S{});  // into an unreduced sum: nothing moves
   CHECK(steps(spec({{0}, {}}), spec({{}, {}}, {0})) == S{});
 }
 

@@ -2,7 +2,7 @@
 // holds its arrays elsewhere; and what a program knows of itself: distinct axes of nested loops, passes, the cost of
 // collectives.
 #include "grammar/diagnostic.h"
-#include "interpreter/exec/abstract.h"
+#include "interpreter/exec/executable.h"
 #include "interpreter/ir/collective.h"
 #include "interpreter/trace/context.h"
 #include "tests/interpreter/execute.h"
@@ -39,7 +39,8 @@ struct Counts {
   int compiled = 0, instructions = 0, fetched = 0;
 };
 
-class There final : public runtime::Elsewhere {  // an array on the devices of the target: here, a copy that looks away
+class There final
+    : public runtime::RemoteBlocks {  // an array on the devices of the target: here, a copy that looks away
  public:
   There(runtime::BufferRef blocks, Counts& counts) : blocks_(std::move(blocks)), counts_(counts) {}
   runtime::BufferRef fetch(runtime::Pool&, const runtime::DeviceArray&) const override {

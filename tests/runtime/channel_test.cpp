@@ -142,14 +142,14 @@ TEST_CASE("one that has ended, and one that does not come, are named") {
 }
 
 TEST_CASE("who goes on meeting others is waited for beyond the limit, who stands is named with his line") {
-  const int memory = Board::make(3);
+  const int memory = ProgressBoard::make(3);
   const auto ends = links(3);
   std::vector<std::string> told(3);
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&, i] {
       Processes p(socket_channel(i, ends[static_cast<std::size_t>(i)]), 2s);
-      p.set_board(Board::of(memory, 3, i));
+      p.set_board(ProgressBoard::of(memory, 3, i));
       p.set_script({[] { return ScriptPlace{}; }, [](ScriptPlace at) { return at.offset; }});
       try {
         const int pair[] = {1, 2};
@@ -172,8 +172,8 @@ TEST_CASE("who goes on meeting others is waited for beyond the limit, who stands
                             "process 2 has ended in line 8, and process 0 waits for it at `never` in line 10"));
   CHECK(told[1].empty());
   CHECK_FALSE(told[2].empty());
-  CHECK(Board::of(memory, 4, 0) == nullptr);  // of another size
-  CHECK(Board::of(-1, 3, 0) == nullptr);
+  CHECK(ProgressBoard::of(memory, 4, 0) == nullptr);  // of another size
+  CHECK(ProgressBoard::of(-1, 3, 0) == nullptr);
   close(memory);
 }
 

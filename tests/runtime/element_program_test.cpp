@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/element_programs.h"
 
 using namespace shard::runtime;

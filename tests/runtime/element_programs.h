@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/element_program.h"
 #include "tests/runtime/arrays.h"
 
 namespace shard::runtime::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "runtime/array/half.h"
 
 using namespace shard::runtime;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/arrays.h"
 
 using namespace shard::runtime;

@@ -107,7 +107,7 @@ TEST_CASE("types as written", "[type]") {
   u.mesh = std::make_shared<Mesh>(*m);
   CHECK(u == t);
   CHECK(hash(u) == hash(t));
-  u.sharding.pending = Pending::Max;
+  u.sharding.unreduced_kind = UnreducedKind::Max;
   CHECK_FALSE(u == t);
   CHECK(to_string(u) == "f32[8@X,4@(Y,Z)]{V:i, U_max:(a,b), R:c}");
   u = t;
@@ -149,14 +149,14 @@ TEST_CASE("blocks come together", "[device_array]") {
   CHECK(to_host(pool, r) == r);
   CHECK(values(*block_of(pool, r, 5)) == std::vector<float>{5, 6});
 
-  // A pending sum over @X of columns split over @Y, and the same with a maximum.
-  Sharding pending = Sharding::replicated(1);
-  pending.dims[0].axes = {1};
-  pending.unreduced = AxisSet::of(0);
-  const auto u = place(pool, m, {3}, pending, set_of({0, 1}), {1, 2, 3, 10, 0, -30});
+  // An unreduced sum over @X of columns split over @Y, and the same with a maximum.
+  Sharding unreduced = Sharding::replicated(1);
+  unreduced.dims[0].axes = {1};
+  unreduced.unreduced = AxisSet::of(0);
+  const auto u = place(pool, m, {3}, unreduced, set_of({0, 1}), {1, 2, 3, 10, 0, -30});
   CHECK(values(*to_host(pool, u)) == std::vector<float>{11, 2, -27});
-  pending.pending = Pending::Max;
-  CHECK(values(*to_host(pool, place(pool, m, {3}, pending, set_of({0, 1}), {1, 2, 3, 10, 0, -30}))) ==
+  unreduced.unreduced_kind = UnreducedKind::Max;
+  CHECK(values(*to_host(pool, place(pool, m, {3}, unreduced, set_of({0, 1}), {1, 2, 3, 10, 0, -30}))) ==
         std::vector<float>{10, 2, 3});
 
   // Blocks that are stored for an axis that splits nothing hold the same value.

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "runtime/pjrt/client.h"
-#include "runtime/pjrt/find.h"
 #include "runtime/pjrt/topology.h"
 
 using namespace shard::runtime;
@@ -57,17 +56,26 @@ std::vector<T> elements(const pjrt::Buffer& b) {
 }  // namespace
 
 TEST_CASE("machines that need not be here have a word each") {
-  const Machine gpus = machine_named("h100x8"), slice = machine_named("v5e:2x4"), cpu = machine_named("cpu:3");
+  const Gpu kinds[] = {{"a100-80", "NVIDIA A100-SXM4-80GB", 8, 108, 64, 164 * 1024, 1.41e9, 2e12, 8e10, 4e7},
+                       {"b200", "NVIDIA B200", 10, 148, 128, 228 * 1024, 1.965e9, 7.7e12, 1.8e11, 1.2e8}};
+  const TargetMachine gpus = machine_named("b200x8", kinds), slice = machine_named("v5e:2x4", {}),
+                      cpu = machine_named("cpu:3", {});
   CHECK(gpus.platform == "cuda");
   CHECK(gpus.devices == 8);
   CHECK(gpus.options.at(0) == std::pair<std::string, std::string>{"topology", "1x1x8"});
-  CHECK(gpus.options.at(1).second.find("core_count: 132\n") != std::string::npos);
+  const std::string& target = gpus.options.at(1).second;
+  for (const char* said :
+       {"core_count: 148\n", "shared_memory_per_block_optin: 232448\n", "memory_bandwidth: 7700000000000\n",
+        "clock_rate_ghz: 1.965000\n", "{ major: 10 minor: 0 }", "device_description_str: \"NVIDIA B200\"\n"})
+    CHECK(target.find(said) != std::string::npos);
+  CHECK(machine_named("a100x2", kinds).options.at(1).second.find("{ major: 8 minor: 0 }") != std::string::npos);
+  CHECK(machine_named("a100-80x2", kinds).devices == 2);
   CHECK(slice.platform == "tpu");
   CHECK(slice.name == "v5e:2x4");
   CHECK(slice.devices == 8);
   CHECK(cpu.devices == 3);
-  for (const char* word : {"h100", "h100x0", "h100x", "v5e:", "v5e:2x", "cpu:", "cpu:-1", "b9x2", ""})
-    CHECK_THROWS_WITH(machine_named(word), Catch::Contains("there is no machine"));
+  for (const char* word : {"b200", "b200x0", "b200x", "v5e:", "v5e:2x", "cpu:", "cpu:-1", "b9x2", "x2", ""})
+    CHECK_THROWS_WITH(machine_named(word, kinds), Catch::Contains("there is no machine"));
 }
 
 TEST_CASE("compile options of PJRT are what protobuf makes of them") {

@@ -1,7 +1,7 @@
 // Threefry: known answers of Random123, and jax.random's (partitionable) keys and bits.
 #include <catch2/catch.hpp>
 
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/arrays.h"
 
 using namespace shard::runtime;

@@ -10,7 +10,7 @@
 
 #include "runtime/array/shape.h"
 #include "runtime/channel/processes.h"
-#include "runtime/channel/tcp/proof.h"
+#include "runtime/channel/tcp/handshake.h"
 #include "runtime/channel/tcp/rendezvous.h"
 
 using namespace shard::runtime;
@@ -36,16 +36,16 @@ int connected_to(int port) {
 
 }  // namespace
 
-TEST_CASE("a proof holds for its token, its side and its numbers alone") {
+TEST_CASE("a handshake holds for its token, its side and its numbers alone") {
   const std::string token = new_token();
   CHECK(token.size() == 64);
   CHECK(token != new_token());
   const Nonce a = new_nonce(), b = new_nonce();
-  const Proof p = proof_of(token, Side::Asks, a, b);
-  CHECK(same_proof(p, proof_of(token, Side::Asks, a, b)));
-  CHECK_FALSE(same_proof(p, proof_of(token, Side::Answers, a, b)));  // nobody can send back what he heard
-  CHECK_FALSE(same_proof(p, proof_of(token, Side::Asks, b, a)));
-  CHECK_FALSE(same_proof(p, proof_of(new_token(), Side::Asks, a, b)));
+  const Handshake p = handshake_of(token, Side::Asks, a, b);
+  CHECK(same_handshake(p, handshake_of(token, Side::Asks, a, b)));
+  CHECK_FALSE(same_handshake(p, handshake_of(token, Side::Answers, a, b)));  // nobody can send back what he heard
+  CHECK_FALSE(same_handshake(p, handshake_of(token, Side::Asks, b, a)));
+  CHECK_FALSE(same_handshake(p, handshake_of(new_token(), Side::Asks, a, b)));
 }
 
 TEST_CASE("processes find each other over TCP, with strangers at the port") {

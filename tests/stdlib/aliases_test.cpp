@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "interpreter/lang/eval/forms.h"
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/eval/builtins.h"
+#include "interpreter/lang/values/closure.h"
+#include "interpreter/lang/values/value_text.h"
 #include "tests/stdlib/script.h"
 
 using namespace shard;
@@ -54,7 +54,7 @@ std::vector<std::string> elsewhere(const std::string& doc) {
 
 TEST_CASE("every alias of a builtin stands for a function, a type or a value of ours") {
   test::Script s;
-  auto& builtins = s.in().impl().builtins;
+  auto& builtins = s.in().builtins();
   const auto exists = [&](std::string name) {
     if (const std::size_t dot = name.find('.'); dot != std::string::npos) {
       const std::string first = name.substr(0, dot), last = name.substr(dot + 1);
@@ -78,11 +78,11 @@ TEST_CASE("every alias of a builtin stands for a function, a type or a value of 
 
 TEST_CASE("every row and host function whose column names an alias is found by it") {
   test::Script s;
-  const lang::Aliases& known = s.in().impl().builtins.aliases();
+  const lang::Aliases& known = s.in().builtins().aliases();
   std::set<std::string_view> seen;
   std::size_t count = 0;
-  const auto check = [&](std::string_view function, const std::vector<ir::Elsewhere>& names) {
-    for (const ir::Elsewhere& e : names) {
+  const auto check = [&](std::string_view function, const std::vector<ir::Alias>& names) {
+    for (const ir::Alias& e : names) {
       INFO(function << ": " << e.name);
       ++count;
       CHECK(seen.insert(e.name).second);  // an alias belongs to one function
@@ -98,7 +98,7 @@ TEST_CASE("every row and host function whose column names an alias is found by i
     if (row.internal) CHECK(row.aliases.empty());
     check(row.name, row.aliases);
   }
-  for (const lang::Value& v : s.in().impl().builtins.values())
+  for (const lang::Value& v : s.in().builtins().values())
     if (const auto* native = v.get<std::shared_ptr<const lang::Native>>()) check((*native)->name, (*native)->aliases);
   CHECK(count > 70);
 }
@@ -146,7 +146,7 @@ TEST_CASE("every alias of a parameter stands for a parameter of some function") 
     }
   };
   for (const ir::OpDef& row : s.in().context().table().rows()) take(std::string(row.signature));
-  for (const lang::Value& v : s.in().impl().builtins.values())
+  for (const lang::Value& v : s.in().builtins().values())
     if (const auto* native = v.get<std::shared_ptr<const lang::Native>>()) take((*native)->signature);
   for (const char* name : kModules)
     for (const auto& [field, v] : module(s, name).fields()->fields)

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "stdlib/host/data/order.h"
+#include "stdlib/host/data/loader_rows.h"
 #include "stdlib/host/storage/convert.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"

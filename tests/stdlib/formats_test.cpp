@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/mesh/pieces.h"
+#include "runtime/mesh/array_reader.h"
 #include "stdlib/host/files/format.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
@@ -106,7 +106,7 @@ TEST_CASE("what a format's row writes, the row recognises and reads, gzipped too
         REQUIRE(format_of(*file, path) == &format);
         CHECK(test::run("print(" + load(path) + ")") == test::run("print(" + value(format.holds) + ")"));
       }
-  CHECK(format_names("or", true) == "npz, npy, safetensors, csv, idx or text");
+  CHECK(format_names("or") == "npz, npy, safetensors, csv, idx or text");
   const std::string help = test::run("help(load)\nhelp(save)");
   for (const Format& format : formats()) CHECK_THAT(help, Contains(std::string(format.name)));
 }

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "grammar/parse.h"
-#include "stdlib/host/help/help_lessons.h"
+#include "stdlib/host/help/help.h"
 #include "tests/stdlib/script.h"
 
 using namespace shard;

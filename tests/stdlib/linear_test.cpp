@@ -1,6 +1,6 @@
-// What a pending sum passes through (interpreter/ir/linear.h), by the rows themselves: for every row and sample, each
-// operand, and all of them, is the sum of two devices' terms. Explicit mode, automatic mode and one device give the
-// same numbers; where explicit mode refuses, it takes the finished sum. In f16 and bf16 too, to the last place: the
+// What an unreduced sum passes through (interpreter/ir/linear.h), by the rows themselves: for every row and sample,
+// each operand, and all of them, is the sum of two devices' terms. Explicit mode, automatic mode and one device give
+// the same numbers; where explicit mode refuses, it takes the finished sum. In f16 and bf16 too, to the last place: the
 // terms are large beside their sums, and on a grid that additions stay on, so an operation that rounds them shows.
 #include <catch2/catch.hpp>
 
@@ -63,12 +63,12 @@ std::string apart(const Arrays& got, const Arrays& want) {
 }
 
 struct Way {
-  std::set<std::size_t> pending;
+  std::set<std::size_t> unreduced;
   bool reduced = false;   // the other operands are typed {R:X}
   bool finished = false;  // the sum is finished before the operation
 };
 
-// The operation on sums over a first dimension, which on explicit axes are left pending.
+// The operation on sums over a first dimension, which on explicit axes are left unreduced.
 Graph graph_of(const Use& u, const Way& way, const MeshRef& explicit_mesh) {
   Builder b(*u.table);
   Vars in;
@@ -79,7 +79,7 @@ Graph graph_of(const Use& u, const Way& way, const MeshRef& explicit_mesh) {
   for (std::size_t i = 0; i < u.types.size(); ++i) {
     const Type& t = u.types[i];
     Sharding whole = Sharding::replicated(t.shape.size());
-    if (!way.pending.count(i)) {
+    if (!way.unreduced.count(i)) {
       if (way.reduced && runtime::is_float(t.dtype)) whole.reduced.add(0);
       in.push_back(b.param(typed(t, whole)));
       continue;
@@ -115,7 +115,7 @@ std::string wrong(const Use& u, const Way& way, Count& count) {
   Arrays args;
   std::vector<Sharding> layouts;
   for (std::size_t i = 0; i < u.args.size(); ++i) {
-    const bool sum = way.pending.count(i) > 0;
+    const bool sum = way.unreduced.count(i) > 0;
     args.push_back(sum ? terms_of(u.args[i], static_cast<unsigned>(i) + 3) : u.args[i]);
     layouts.push_back(Sharding::replicated(args.back().shape.size()));
     if (sum) layouts.back().dims[0].axes = {0};
@@ -170,7 +170,7 @@ std::string wrong(const ir::OpTable& table, const ir::OpDef& op, const ir::Sampl
         if (reduced && holders[h].size() == u.types.size()) continue;
         const std::string why = wrong(u, {holders[h], reduced, false}, count);
         if (why.empty()) continue;
-        std::string at = runtime::to_string(u.types[0]) + ", pending:";
+        std::string at = runtime::to_string(u.types[0]) + ", unreduced:";
         for (std::size_t i : holders[h]) at += " " + std::to_string(i);
         return at + (reduced ? ", the others reduced: " : ": ") + why;
       }
@@ -181,7 +181,7 @@ std::string wrong(const ir::OpTable& table, const ir::OpDef& op, const ir::Sampl
 
 }  // namespace
 
-TEST_CASE("rows of pending sums: explicit, automatic and one device agree") {
+TEST_CASE("rows of unreduced sums: explicit, automatic and one device agree") {
   Count count;
   int which = 0;
   for (const ir::OpDef& op : rows().rows())

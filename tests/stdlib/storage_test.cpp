@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "runtime/array/crc32c.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 #include "stdlib/host/storage/loading.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
@@ -116,14 +116,12 @@ TEST_CASE("saved on one mesh, loaded on another, equal to the bit; every device 
     class Counted : public Contents {
      public:
       explicit Counted(Contents& c) : inner(c) { arrays = c.arrays; }
-      void read(std::size_t i, const Block& b) override {
+      void read(std::size_t i, const ArrayPart& b) override {
         bytes += static_cast<std::uint64_t>(runtime::numel(b.to.shape)) * runtime::size_of(b.to.dtype);
         inner.read(i, b);
       }
       void check_end() override { inner.check_end(); }
-      lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> v) override {
-        return inner.tree(in, std::move(v));
-      }
+      lang::Value tree(std::vector<lang::Value> v) override { return inner.tree(std::move(v)); }
       bool flat() const override { return inner.flat(); }
       Contents& inner;
       std::uint64_t bytes = 0;
@@ -140,7 +138,7 @@ TEST_CASE("saved on one mesh, loaded on another, equal to the bit; every device 
             "\nprint(sharding(t.k), all(key_data(t.k) == key_data(split(key(2), 8))))") == "P(@X) true\n");
 }
 
-TEST_CASE("pending sums are saved as their value and loaded as terms that sum up to it") {
+TEST_CASE("unreduced sums are saved as their value and loaded as terms that sum up to it") {
   Place p;
   CHECK(run("mesh m = (@X: 4 explicit)\nlet w = shard ones([2, 8]) as P(_, @X)\nlet g = dot(w, shard ones([8]) as "
             "P(@X), out: P(unreduced: @X))\n" +

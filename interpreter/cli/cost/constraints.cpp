@@ -1,27 +1,17 @@
 // Constraints that would remove or shrink the collectives that the partitioner inserted: where a value was made, or
-// used, that met another layout, `(shard VALUE as P(...))` in the script's own text, each foretold like any other
+// used, that met another layout, `(shard VALUE as P(...))` in the script's own text, each predicted like any other
 // script before it is shown.
 #include <algorithm>
 
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/cost/attempts.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/ir/why.h"
 
 namespace shard::cli {
 namespace {
 
-constexpr std::size_t kRecords = 4, kAttempts = 96, kSpecs = 12;
+constexpr std::size_t kGroups = 4, kAttempts = 96, kSpecs = 12;
 constexpr double kBetter = 0.99;  // of the time as it is
-
-struct Priced {
-  const exec::CommRecord* record;
-  double seconds;
-};
-
-struct Constraint {
-  std::vector<std::size_t> of;  // the records that it was tried for
-  std::string words;            // "line 7: (shard x @ w as P(@X, @Y))"
-};
 
 // The layouts of a value with at most two axes, each on one dimension that it divides; the one that was wanted first.
 std::vector<std::string> specs_of(const runtime::Type& t, const runtime::Mesh& mesh) {
@@ -53,106 +43,77 @@ std::vector<std::string> specs_of(const runtime::Type& t, const runtime::Mesh& m
   return out;
 }
 
-class Trials {
- public:
-  Trials(const Settings& settings, const std::string& text, const Foretold& base, const grammar::SourceMap& sources)
-      : settings_(settings), text_(text), base_(base), sources_(sources) {}
+struct Trials {
+  const Basis& b;
+  std::vector<Attempt> attempts = {};             // with words: "line 7: (shard x @ w as P(@X, @Y))"
+  std::vector<std::vector<std::size_t>> of = {};  // of each, the groups of collectives that it was tried for
 
-  void add(std::size_t of, const ir::Why& why) {
-    runtime::Type wanted = why.wanted;
-    at(of, why.value.made, wanted);
-    at(of, why.value.made, why.value.type);
-    for (const auto& v : why.terms) at(of, v.made, v.type);
-    for (const auto& v : why.beside) at(of, v.made, v.type);
-    at(of, why.where, wanted);
+  void add(std::size_t group, const ir::Why& why) {
+    const runtime::Type wanted = why.wanted;
+    at(group, why.value.made, wanted);
+    at(group, why.value.made, why.value.type);
+    for (const auto& v : why.terms) at(group, v.made, v.type);
+    for (const auto& v : why.beside) at(group, v.made, v.type);
+    at(group, why.where, wanted);
   }
-  std::vector<Attempt> attempts;
-  std::vector<Constraint> constraints;
 
  private:
-  void at(std::size_t of, grammar::Span where, const runtime::Type& type) {
-    if (!sources_.has(where.source) || where.source != base_.call.where.source) return;
-    const std::string code = text_.substr(where.begin, where.end - where.begin);
+  void at(std::size_t group, grammar::Span where, const runtime::Type& type) {
+    if (!b.sources.has(where.source) || where.source != b.base.call.where.source) return;
+    const std::string code = b.text.substr(where.begin, where.end - where.begin);
     if (code.empty() || code.find('\n') != std::string::npos || code.starts_with("shard ") ||
         code.starts_with("let ") || code.starts_with("return "))
       return;
-    for (const std::string& spec : specs_of(type, *base_.call.mesh)) {
+    for (const std::string& spec : specs_of(type, *b.base.call.mesh)) {
       const std::string pasted = "(shard " + code + " as " + spec + ")";
-      const std::string words = "line " + std::to_string(source_line(sources_, where)) + ": " + pasted;
-      const auto same =
-          std::find_if(constraints.begin(), constraints.end(), [&](const Constraint& c) { return c.words == words; });
-      if (same != constraints.end() && same->of.back() != of) same->of.push_back(of);
-      if (attempts.size() == kAttempts || same != constraints.end()) continue;
-      Attempt a{settings_};
-      a.text = std::make_shared<const std::string>(text_.substr(0, where.begin) + pasted + text_.substr(where.end));
-      attempts.push_back(std::move(a));
-      constraints.push_back({{of}, words});
+      std::string words = "line " + std::to_string(source_line(b.sources, where)) + ": " + pasted;
+      std::size_t same = 0;
+      while (same < attempts.size() && attempts[same].words != words) ++same;
+      if (same < attempts.size()) {
+        if (of[same].back() != group) of[same].push_back(group);
+      } else if (same < kAttempts) {
+        attempts.push_back(
+            {b.settings,
+             std::make_shared<const std::string>(b.text.substr(0, where.begin) + pasted + b.text.substr(where.end)),
+             std::move(words)});
+        of.push_back({group});
+      }
     }
   }
-
-  const Settings& settings_;
-  const std::string& text_;
-  const Foretold& base_;
-  const grammar::SourceMap& sources_;
 };
-
-// The inserted collectives of different lines, kinds or axes that take longest.
-std::vector<Priced> longest(const Foretold& base, const cost_model::Chip& chip, const grammar::SourceMap& sources) {
-  std::vector<Priced> all;
-  for (const exec::CommRecord& r : base.call.plan->comm()) {
-    if (!r.why) continue;
-    const double seconds = cost_model::collective_seconds(chip, *base.call.mesh, r);
-    const auto same = std::find_if(all.begin(), all.end(), [&](const Priced& p) {
-      return p.record->kind == r.kind && p.record->axes == r.axes && p.record->span.source == r.span.source &&
-             source_line(sources, p.record->span) == source_line(sources, r.span);
-    });
-    if (same == all.end())
-      all.push_back({&r, seconds});
-    else
-      same->seconds += seconds;
-  }
-  stable_sort(all, [](const Priced& a, const Priced& b) { return a.seconds > b.seconds; });
-  if (all.size() > kRecords) all.resize(kRecords);
-  return all;
-}
 
 }  // namespace
 
-std::optional<std::string> constraints_text(const std::string& path, const std::string& text, const Settings& settings,
-                                            const Foretold& base, const cost_model::Chip& chip,
-                                            const grammar::SourceMap& sources) {
-  if (!base.call.mesh || !sources.has(base.call.where.source) || sources.at(base.call.where.source).text() != text)
-    return "";
-  const std::vector<Priced> records = longest(base, chip, sources);
-  Trials trials(settings, text, base, sources);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    // All collectives that the record stands for have their own values; the attempts are shared out evenly.
-    for (const exec::CommRecord& r : base.call.plan->comm())
-      if (r.why && r.kind == records[i].record->kind && r.axes == records[i].record->axes &&
-          r.span.source == records[i].record->span.source &&
-          source_line(sources, r.span) == source_line(sources, records[i].record->span) &&
-          trials.attempts.size() < (i + 1) * kAttempts / records.size())
-        trials.add(i, *r.why);
-  }
-  if (!foretell_all(path, trials.attempts, chip)) return std::nullopt;
-  std::string out = records.empty() ? "" : "\n  constraints, predicted like the rest\n";
-  for (std::size_t i = 0; i < records.size(); ++i) {
+std::optional<std::string> constraints_text(const Basis& b) {
+  if (!b.base.call.mesh || !b.is_here()) return "";
+  std::vector<cost_model::CommGroup> groups = cost_model::groups_of(b.chip, *b.base.call.plan, b.sources, true);
+  stable_sort(groups, [](const auto& x, const auto& y) { return x.seconds > y.seconds; });
+  if (groups.size() > kGroups) groups.resize(kGroups);
+  Trials trials{b};
+  for (std::size_t i = 0; i < groups.size(); ++i)  // each record has its own values; the attempts are shared out evenly
+    for (const exec::CommRecord* r : groups[i].records)
+      if (trials.attempts.size() < (i + 1) * kAttempts / groups.size()) trials.add(i, *r->why);
+  if (!predict_all(b.path, trials.attempts, b.chip)) return std::nullopt;
+  const cost_model::Estimate& now = b.base.of;
+  std::string out = groups.empty() ? "" : "\n  constraints, predicted like the rest\n";
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     const Attempt* best = nullptr;
-    std::size_t tried = 0, at = 0;
+    std::size_t tried = 0;
     for (std::size_t k = 0; k < trials.attempts.size(); ++k) {
       const Attempt& a = trials.attempts[k];
-      const std::vector<std::size_t>& of = trials.constraints[k].of;
+      const std::vector<std::size_t>& of = trials.of[k];
       const bool tried_here = std::find(of.begin(), of.end(), i) != of.end();
-      if (!tried_here || !a.found || a.found->given != given_to(base)) continue;
+      if (!tried_here || !a.found || a.found->given != given_to(b.base)) continue;
       ++tried;
-      if (base.of.fits && !a.found->fits) continue;
-      if (!best || a.found->seconds < best->found->seconds) best = &a, at = k;
+      if (now.fits && !a.found->fits) continue;
+      if (!best || a.found->seconds < best->found->seconds) best = &a;
     }
-    out += "    " + words_of(*records[i].record) + " of line " +
-           std::to_string(source_line(sources, records[i].record->span)) + ", " + time_text(records[i].seconds) + ": ";
-    if (best && best->found->seconds < kBetter * base.of.time.seconds)
-      out += time_text(best->found->seconds) + " instead of " + time_text(base.of.time.seconds) + " with\n      " +
-             trials.constraints[at].words + "\n";
+    const exec::CommRecord& record = *groups[i].records[0];
+    out += "    " + cost_model::words_of(record) + " of line " + std::to_string(source_line(b.sources, record.span)) +
+           ", " + time_text(groups[i].seconds) + ": ";
+    if (best && best->found->seconds < kBetter * now.time.seconds)
+      out += time_text(best->found->seconds) + " instead of " + time_text(now.time.seconds) + " with\n      " +
+             best->words + "\n";
     else
       out += "none of " + std::to_string(tried) + " that were tried is better by 1 %\n";
   }

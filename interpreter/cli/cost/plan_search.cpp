@@ -12,37 +12,15 @@ namespace {
 
 constexpr std::size_t kMost = 20000;  // candidates of one search
 
-// All ways to write n as an ordered product of `axes` numbers.
-void factorise(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
-               std::vector<std::vector<std::int64_t>>& out) {
-  if (axes == 1) {
-    out.push_back(now);
-    out.back().push_back(n);
-    return;
-  }
-  for (std::int64_t d = 1; d <= n; ++d) {
-    if (n % d) continue;
-    now.push_back(d);
-    factorise(n / d, axes - 1, now, out);
-    now.pop_back();
-  }
-}
-
-bool refuse(const std::string& why) {
-  std::fprintf(stderr, "error: %s\n", why.c_str());
-  return false;
-}
+bool refuse(const std::string& why) { return misused(why) == 0; }
 
 // The meshes and settings that were asked for.
 bool read_columns(const Arguments& a, Search& s) {
   s.plain = {{}};
   const std::vector<std::string> open = parts_of(a.value("--axes"), ',');
   if (!open.empty()) {
-    std::vector<std::vector<std::int64_t>> sizes;
-    std::vector<std::int64_t> now;
-    factorise(a.settings.devices, open.size(), now, sizes);
     s.plain.clear();
-    for (const auto& z : sizes) {
+    for (const auto& z : runtime::ways_to_divide(a.settings.devices, open.size())) {
       Pairs& p = s.plain.emplace_back();
       for (std::size_t i = 0; i < z.size(); ++i) p.emplace_back("@" + open[i], std::to_string(z[i]));
     }
@@ -84,7 +62,7 @@ std::string rule_text(const lang::Value& rule) {
 
 // The logical names of the script's rules and the axes of its meshes: it is run once, as far as it goes.
 bool read_rules(const Arguments& a, Search& s) {
-  Foresight script(a.settings, true, false, [&](const std::string& name, const lang::Value* rule) {
+  DryRun script(a.settings, true, false, [&](const std::string& name, const lang::Value* rule) {
     const auto known = [&](const auto& x) { return x.first == name; };
     if (!rule && std::find(s.axes.begin(), s.axes.end(), name) == s.axes.end()) s.axes.push_back(name);
     if (rule && std::none_of(s.rules.begin(), s.rules.end(), known)) s.rules.emplace_back(name, rule_text(*rule));
@@ -141,11 +119,11 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.found && a.price() < b.price();
 }
 
-// Foretells more candidates; false where somebody interrupted.
-bool foretell_more(Search& s, const Arguments& a, const cost_model::Chip& chip, std::vector<Candidate> more) {
+// Predicts more candidates; false where somebody interrupted.
+bool predict_more(Search& s, const Arguments& a, const cost_model::Chip& chip, std::vector<Candidate> more) {
   std::vector<Attempt> attempts;
   for (const Candidate& c : more) attempts.push_back(attempt_of(s, a, c));
-  if (!foretell_all(s.path, attempts, chip)) return false;
+  if (!predict_all(s.path, attempts, chip)) return false;
   for (std::size_t i = 0; i < more.size(); ++i) {
     more[i].found = attempts[i].found;
     more[i].why = std::move(attempts[i].why);
@@ -168,8 +146,8 @@ bool foretell_more(Search& s, const Arguments& a, const cost_model::Chip& chip, 
 }
 
 // The search over rules. A name lies on one axis or on none; on an axis of size 1 it is as on none. Where these are
-// more than may be foretold, all meshes and settings are foretold with the rules as they are written, and from the best
-// of them one name after another is moved, as long as something gets better.
+// more than may be predicted, all meshes and settings are predicted with the rules as they are written, and from the
+// best of them one name after another is moved, as long as something gets better.
 class Rules {
  public:
   Rules(Search& s, const Arguments& a, const cost_model::Chip& chip) : s_(s), a_(a), chip_(chip) {}
@@ -188,7 +166,7 @@ class Rules {
     if (distinct <= static_cast<double>(s_.most)) {
       std::vector<Candidate> every;
       for (const Pairs& p : s_.plain) assign(p, 0, every);
-      return foretell_more(s_, a_, chip_, std::move(every));
+      return predict_more(s_, a_, chip_, std::move(every));
     }
     if (!climb()) return false;
     s_.left_out = std::max(0.0, distinct - static_cast<double>(s_.candidates.size()));
@@ -231,7 +209,7 @@ class Rules {
         first.back().set.emplace_back("@" + rule, values(p, written)[0]);  // as it is written
       tried_.insert(first.back().set);
     }
-    if (!foretell_more(s_, a_, chip_, std::move(first))) return false;
+    if (!predict_more(s_, a_, chip_, std::move(first))) return false;
     std::vector<Candidate> best = s_.candidates;
     stable_sort(best, better);
     if (best.size() > kClimbed) best.resize(kClimbed);
@@ -242,7 +220,7 @@ class Rules {
         if (next.size() > room) next.resize(room);
         if (next.empty()) break;
         const std::size_t before = s_.candidates.size();
-        if (!foretell_more(s_, a_, chip_, std::move(next))) return false;
+        if (!predict_more(s_, a_, chip_, std::move(next))) return false;
         moved = false;
         for (std::size_t i = before; i < s_.candidates.size(); ++i)
           if (better(s_.candidates[i], c)) c = s_.candidates[i], moved = true;
@@ -285,7 +263,7 @@ bool search(Search& s, const Arguments& a, const cost_model::Chip& chip) {
   if (s.rules.empty()) {
     std::vector<Candidate> all;
     for (const Pairs& p : s.plain) all.push_back({p});
-    done = foretell_more(s, a, chip, std::move(all));
+    done = predict_more(s, a, chip, std::move(all));
   } else {
     done = Rules(s, a, chip).run();
   }

@@ -1,5 +1,5 @@
 // What `shard plan` searches: candidates, each a value of every column (a mesh axis's size, a setting, the axis of a
-// logical name), foretold; and what was left out.
+// logical name), predicted; and what was left out.
 #pragma once
 #include "interpreter/cli/cost/attempts.h"
 
@@ -25,7 +25,7 @@ struct Search {
   std::vector<Pairs> plain;          // meshes and settings, all of them
   Pairs rules;                       // with --rules: logical names and the axes that are written
   std::vector<std::string> axes;     // that they may lie on
-  std::size_t most = 1000;           // candidates that are foretold, with --rules
+  std::size_t most = 1000;           // candidates that are predicted, with --rules
   double left_out = 0, same = 0;     // candidates that were not, and that are as another
   std::vector<Candidate> candidates = {};
 };
@@ -33,7 +33,7 @@ constexpr std::size_t kClimbed = 4;  // meshes and settings from which names are
 
 // What was asked for; a sentence on standard error, and false, where it makes no sense.
 bool read_search(const Arguments& a, Search& s);
-// Foretells the candidates, the best first. False where somebody interrupted.
+// Predicts the candidates, the best first. False where somebody interrupted.
 bool search(Search& s, const Arguments& a, const cost_model::Chip& chip);
 // What a candidate is: the settings asked for, with its own in their place.
 Attempt attempt_of(const Search& s, const Arguments& a, const Candidate& c);

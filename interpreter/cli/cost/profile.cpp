@@ -24,56 +24,44 @@ Profile measured(const exec::TimedCalls& calls) {
 }
 
 struct Compared {
-  double measured = 0, foretold = 0;
-  double apart() const { return std::abs(measured - foretold); }
+  double measured = 0, predicted = 0;
+  double apart() const { return std::abs(measured - predicted); }
 };
 
 // By line of the files, the largest difference first.
-std::vector<std::pair<grammar::Span, Compared>> compared(const Profile& ran, const Profile& said,
-                                                         const grammar::SourceMap& sources) {
-  std::map<std::pair<std::uint32_t, int>, std::pair<grammar::Span, Compared>> lines;
+std::vector<std::pair<cost_model::Line, Compared>> compared(const Profile& ran, const Profile& said,
+                                                            const grammar::SourceMap& sources) {
+  std::map<std::pair<std::uint32_t, int>, std::pair<cost_model::Line, Compared>> lines;
   const auto add = [&](const Profile& t, double Compared::*where) {
-    for (const auto& [span, cost] : t.lines) {
-      auto& line = lines.try_emplace({span.source, source_line(sources, span)}, span, Compared{}).first->second;
-      line.second.*where += cost.compute + cost.exposed;
-    }
+    for (const cost_model::Line& l : cost_model::lines_of(t, sources))
+      lines.try_emplace({l.at.source, l.number}, l, Compared{}).first->second.second.*where +=
+          l.cost.compute + l.cost.exposed;
   };
   add(ran, &Compared::measured);
-  add(said, &Compared::foretold);
-  std::vector<std::pair<grammar::Span, Compared>> out;
+  add(said, &Compared::predicted);
+  std::vector<std::pair<cost_model::Line, Compared>> out;
   for (auto& [key, line] : lines) out.push_back(line);
   stable_sort(out, [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
   return out;
 }
 
-std::string cell(const std::string& text, std::size_t width) {
-  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
-}
 std::string times(double seconds) { return seconds > 0 ? time_text(seconds) : ""; }
 
 }  // namespace
 
-void RunProfile::watch(lang::Options& options) {
-  options.compiled = [this](const lang::CompiledCall& call) {
-    for (const Foretold& f : calls_)
-      if (f.call.plan == call.plan) return;
-    calls_.push_back({call});
-  };
-}
-
 std::vector<RunProfile::Ran> RunProfile::ran() const {
   std::vector<Ran> out;
-  for (const Foretold& f : calls_)
+  for (const Prediction& f : calls_)
     if (const auto t = timing_.calls().find(f.call.plan.get()); t != timing_.calls().end())
       out.push_back({f, &t->second});
   return out;
 }
 
 bool RunProfile::write(const grammar::SourceMap& sources) {
-  Foretold* most = nullptr;
+  Prediction* most = nullptr;
   const exec::TimedCalls* of_most = nullptr;
   std::string calls;
-  for (Foretold& f : calls_) {
+  for (Prediction& f : calls_) {
     const auto ran = timing_.calls().find(f.call.plan.get());
     if (ran == timing_.calls().end()) continue;
     f.count = ran->second.count;
@@ -83,7 +71,7 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
              ", \"count\": " + std::to_string(f.count) + ", \"least_seconds\": " + number(ran->second.least) +
              ", \"quiet_seconds\": " + number(ran->second.seconds()) +
              ", \"mean_seconds\": " + number(ran->second.total / static_cast<double>(f.count)) +
-             ", \"foretold_seconds\": " + number(f.of.time.seconds) + "}";
+             ", \"predicted_seconds\": " + number(f.of.time.seconds) + "}";
     if (!most || ran->second.total > of_most->total) most = &f, of_most = &ran->second;
   }
   if (!most) {
@@ -98,14 +86,13 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
                      times(said.seconds) + "\n   measured  predicted   line\n";
   std::string rows;
   std::size_t shown = 0;
-  for (const auto& [span, c] : compared(ran, said, sources)) {
-    const std::string line = std::to_string(source_line(sources, span));
-    const std::string file = sources.has(span.source) ? sources.at(span.source).name() : "";
-    rows += "<tr><td class=r>" + times(c.measured) + "<td class=r>" + times(c.foretold) + "<td class=r>" + line +
-            "<td>" + file + "\n";
+  for (const auto& [line, c] : compared(ran, said, sources)) {
+    const std::string number = std::to_string(line.number);
+    const std::string file = sources.has(line.at.source) ? sources.at(line.at.source).name() : "";
+    rows += html_row("rrr ", {times(c.measured), times(c.predicted), number, file});
     if (++shown <= 10)
-      text += cell(times(c.measured), 11) + cell(times(c.foretold), 11) + "   " + cell(line, 4) + " | " +
-              line_text(sources, span, 48) + "\n";
+      text += right(times(c.measured), 11) + right(times(c.predicted), 11) + "   " + right(number, 4) + " | " +
+              line_text(sources, line.at, 48) + "\n";
   }
   if (file_.ends_with(".json")) {
     std::string trace = timeline(*most, sources);

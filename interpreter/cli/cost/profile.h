@@ -1,6 +1,6 @@
-// What the compiled calls of a run took, beside what is foretold of them: `shard run --profile FILE`.
+// What the compiled calls of a run took, beside what is predicted of them: `shard run --profile FILE`.
 #pragma once
-#include "interpreter/cli/cost/foretold.h"
+#include "interpreter/cli/cost/prediction.h"
 #include "interpreter/exec/timing.h"
 
 namespace shard::cli {
@@ -9,13 +9,14 @@ namespace shard::cli {
 class RunProfile {
  public:
   RunProfile(std::string file, cost_model::Chip chip) : file_(std::move(file)), chip_(std::move(chip)) {}
-  void watch(lang::Options& options);  // before the machine is made: to be told what is compiled
+  // Before the machine is made: to be told what is compiled.
+  void watch(lang::Options& options) { note_calls(options, calls_); }
   // Writes FILE (.json: for Perfetto and programs; else a page for a browser) and prints the lines where both differ
   // most.
   bool write(const grammar::SourceMap& sources);
-  // What was compiled and called, with its chip's foretelling in `of`; in the order of compiling.
+  // What was compiled and called, with its chip's prediction in `of`; in the order of compiling.
   struct Ran {
-    Foretold call;
+    Prediction call;
     const exec::TimedCalls* times;
   };
   std::vector<Ran> ran() const;
@@ -23,7 +24,7 @@ class RunProfile {
  private:
   std::string file_;
   cost_model::Chip chip_;
-  std::vector<Foretold> calls_;
+  std::vector<Prediction> calls_;
   exec::Timing timing_;
 };
 

@@ -47,7 +47,7 @@ struct Child {
 struct Meeting {
   std::string coordinator;  // host:port
   std::string token;
-  int board = -1;  // where processes of this machine stand (runtime/channel/board.h)
+  int board = -1;  // where processes of this machine stand (runtime/channel/progress_board.h)
 };
 
 // Who has come to the job; a member of each is written while the launcher attends to the processes.
@@ -61,7 +61,6 @@ struct Arrival {
 };
 
 std::string numbers(const std::vector<int>& list);  // "1, 3"
-std::string shell_quoted(const std::string& text);
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);
 // The command that a process elsewhere is started by, its last word the one that runs there.
 std::vector<std::string> remote_command(const LaunchJob& job, int rank, const std::string& there);

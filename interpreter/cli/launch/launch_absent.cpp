@@ -1,7 +1,6 @@
 // Who did not come to the start of a job, and what can be known of it here: how the command ended that was to start
 // him, and what it said.
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <map>
 
@@ -32,20 +31,12 @@ std::string how(const Child& c, bool there) {
                      : "ended with status " + std::to_string(*c.status));
 }
 
-std::string quoted_if_needed(const std::string& path) {
-  const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+", c) != nullptr;
-  });
-  return plain ? path : shell_quoted(path);
-}
-
 std::string command_to_try(const LaunchJob& job, int rank, const std::string& folder) {
-  const std::string program = quoted_if_needed(program_path(job));
+  const std::string program = shell_word(program_path(job));
   const bool own = job.program == "/proc/self/exe";
-  const std::string there =
-      "cd " + quoted_if_needed(folder) + " && " + (own ? program + " --version" : "ls " + program);
+  const std::string there = "cd " + shell_word(folder) + " && " + (own ? program + " --version" : "ls " + program);
   std::string out;
-  std::vector<std::string> words = remote_command(job, rank, shell_quoted(there));
+  std::vector<std::string> words = remote_command(job, rank, shell_word(there));
   for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
   return out;
 }

@@ -130,12 +130,6 @@ struct Ends {  // of the pipes, on the child's side; -1: none
 
 }  // namespace
 
-std::string shell_quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 std::string working_folder() { return own_path("/proc/self/cwd"); }
 
 std::string program_path(const LaunchJob& job) {

@@ -1,21 +1,24 @@
 #include "interpreter/cli/repl/completion.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "grammar/parse.h"
+#include "grammar/scan.h"
 #include "interpreter/cli/repl/editor.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::cli {
 namespace {
 
+using grammar::npos;
+using grammar::TokenKind;
 using lang::Interpreter;
 using lang::Value;
 
@@ -23,7 +26,7 @@ std::vector<std::string> axes(Interpreter& in) {  // of the current mesh, and th
   std::vector<std::string> out;
   if (const auto& mesh = in.context().mesh())
     for (const auto& a : mesh->axes) out.push_back("@" + a.name);
-  if (const lang::Record* rules = in.impl().surroundings.rules().fields())
+  if (const lang::Record* rules = in.surroundings().rules().fields())
     for (const auto& f : rules->fields) out.push_back("@" + f.first);
   return out;
 }
@@ -67,7 +70,7 @@ std::vector<std::string> fields(Interpreter& in, const std::string& path) {
   if (v->is<std::shared_ptr<const lang::MeshValue>>())
     for (const char* f : {"axes", "shape", "devices"}) out.push_back(path + "." + f);
   if (v->is_tensor() || v->items())  // x.f() is f(x)
-    for (const std::string& f : in.impl().builtins.names()) out.push_back(path + "." + f);
+    for (const std::string& f : in.builtins().names()) out.push_back(path + "." + f);
   return out;
 }
 
@@ -97,15 +100,12 @@ std::vector<std::string> files(const std::string& begun, std::size_t word) {
   return out;
 }
 
-bool quote_open(const std::string& before, std::size_t& begin) {
-  bool open = false;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (before[i] == '\\' && open)
-      ++i;
-    else if (before[i] == '"')
-      open = !open, begin = i + 1;
-  }
-  return open;
+// Where the string begins that is not closed at the end of a text; npos where none is.
+std::size_t open_string(std::string_view text) {
+  grammar::Scanner scan(text);
+  grammar::Token last;
+  for (grammar::Token t = scan.next(); t; t = scan.next()) last = t;
+  return last.kind == TokenKind::Text && !last.whole ? last.opened : npos;
 }
 
 }  // namespace
@@ -113,27 +113,14 @@ bool quote_open(const std::string& before, std::size_t& begin) {
 // Names of parameters in "fn f(x, axis = none)", "f(x, axis: int? = none, xs...)".
 std::vector<std::string> parameters_of(const std::string& signature) {
   std::vector<std::string> out;
-  std::string word;
+  grammar::Scanner scan(signature);
   int depth = 0;
-  bool name = true;  // the word is still the parameter's name
-  for (const char c : signature) {
-    if (c == '(' && depth++ == 0) continue;
-    if (depth == 0) continue;
-    if (c == ')') --depth;
-    if ((depth == 1 && c == ',') || depth == 0) {
-      if (!word.empty()) out.push_back(word);
-      word.clear();
-      name = true;
-      if (depth == 0) break;
-    } else if (name && (std::isalnum(static_cast<unsigned char>(c)) || c == '_')) {
-      word += c;
-    } else if (c != ' ') {
-      name = false;
-    } else if (!word.empty()) {
-      name = false;
-    }
-    if (c == '(' || c == '[' || c == '{') depth += c == '(' ? 0 : 1;
-    if (c == ']' || c == '}') --depth;
+  bool name = false;  // a parameter's name may follow
+  for (grammar::Token t = scan.next(); t; t = scan.next()) {
+    if (name && t.kind == TokenKind::Word) out.emplace_back(scan.text(t));
+    depth += (t.kind == TokenKind::Open) - (t.kind == TokenKind::Close);
+    if (t.kind == TokenKind::Close && depth == 0) break;
+    name = depth == 1 && (t.kind == TokenKind::Open || scan.text(t) == ",");
   }
   return out;
 }
@@ -145,16 +132,19 @@ std::span<const std::string_view> contextual_words() {
 
 std::optional<OpenCall> open_call(Interpreter& in, const std::string& before) {
   OpenCall out;
-  int depth = 0;
-  std::size_t at = before.size();
-  while (at > 0) {
-    const char c = before[--at];
-    if (c == ')' || c == ']' || c == '}') ++depth;
-    if ((c == '(' || c == '[' || c == '{') && depth-- == 0) break;
-    if (c == ',' && depth == 0) ++out.argument;
-    if (c == ':' && depth == 0 && out.argument == 0 && out.named.empty()) out.named = last_word(before.substr(0, at));
+  grammar::Scanner scan(before);
+  std::vector<grammar::Token> tokens;
+  for (grammar::Token t = scan.next(); t; t = scan.next()) tokens.push_back(t);
+  std::size_t at = npos;  // of the bracket that is open
+  for (int depth = 0; at == npos && !tokens.empty(); tokens.pop_back()) {
+    const grammar::Token& t = tokens.back();
+    if (t.kind == TokenKind::Close) ++depth;
+    if (t.kind == TokenKind::Open && depth-- == 0) at = t.begin;
+    if (depth != 0) continue;
+    if (scan.text(t) == ",") ++out.argument;
+    if (scan.text(t) == ":" && out.argument == 0 && out.named.empty()) out.named = last_word(before.substr(0, t.begin));
   }
-  if (at == 0 || before[at] != '(') return std::nullopt;
+  if (at == npos || before[at] != '(') return std::nullopt;
   out.callee = last_word(before.substr(0, at));
   const std::optional<Value> f = out.callee.empty() ? std::nullopt : value_at(in, out.callee);
   if (!f) return out;
@@ -171,7 +161,7 @@ std::optional<OpenCall> open_call(Interpreter& in, const std::string& before) {
 
 std::vector<std::string> completions(Interpreter& in, const std::set<std::string>& names, const std::string& before) {
   const std::string word = last_word(before);
-  if (std::size_t begin = 0; quote_open(before, begin)) return files(before.substr(begin), word.size());
+  if (const std::size_t quote = open_string(before); quote != npos) return files(before.substr(quote + 1), word.size());
   if (word.starts_with('@')) return axes(in);
   const std::string line =
       before.substr(before.find_first_not_of(" \t") == std::string::npos ? 0 : before.find_first_not_of(" \t"));
@@ -183,7 +173,7 @@ std::vector<std::string> completions(Interpreter& in, const std::set<std::string
   out.insert(out.end(), names.begin(), names.end());
   for (std::string_view w : grammar::all_keywords()) out.emplace_back(w);
   for (std::string_view w : contextual_words()) out.emplace_back(w);
-  for (const std::string& w : in.impl().builtins.names()) out.push_back(w);
+  for (const std::string& w : in.builtins().names()) out.push_back(w);
   return out;
 }
 

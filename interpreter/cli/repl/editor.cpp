@@ -3,8 +3,11 @@
 // know when it has drawn.
 #include "interpreter/cli/repl/editor.h"
 
+#include <fcntl.h>
 #include <histedit.h>
 #include <langinfo.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,13 +15,14 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <initializer_list>
 #include <iostream>
 #include <utility>
 
 #include "grammar/characters.h"
-#include "interpreter/cli/repl/history.h"
 #include "interpreter/cli/repl/ink.h"
 #include "interpreter/cli/repl/keyboard.h"
 #include "interpreter/cli/repl/painting.h"
@@ -30,6 +34,115 @@ namespace shard::cli {
 namespace {
 
 constexpr int kEntries = 2000;  // of the history that are remembered
+
+constexpr std::string_view kFirstLine = "_HiStOrY_V2_\n";
+
+std::string path_of_history() {  // "" where there is no home
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string folder;
+  if (state && *state == '/')
+    folder = state;
+  else if (home && *home == '/')
+    folder = std::string(home) + "/.local/state";
+  else
+    return {};
+  folder += "/shard";
+  for (std::size_t at = 1; at != std::string::npos;) {  // make the folders on the way
+    at = folder.find('/', at + 1);
+    mkdir(folder.substr(0, at).c_str(), 0700);
+  }
+  return folder + "/history";
+}
+
+class Locked {  // against other sessions; beside the history, which is replaced when it is shortened
+ public:
+  explicit Locked(const std::string& path) : fd_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    if (fd_ >= 0)
+      while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {}
+  }
+  ~Locked() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Locked(const Locked&) = delete;
+
+ private:
+  int fd_;
+};
+
+std::string line_of(const std::string& entry) {  // as strvis writes it
+  std::string out;
+  for (const char c : entry) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > ' ' && byte != '\\' && byte != 0x7f) {
+      out += c;
+      continue;
+    }
+    char octal[8];
+    std::snprintf(octal, sizeof octal, "\\%03o", byte);
+    out += octal;
+  }
+  return out + "\n";
+}
+
+bool write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+// The REPL's history on disk: entries are added one by one, each as soon as it is made and under a lock, so that
+// neither a session that is killed nor two at once lose any. The format is libedit's, which reads it (H_LOAD).
+class HistoryFile {
+ public:
+  HistoryFile();  // of this user; nothing is kept where there is no home
+  const std::string& path() const { return path_; }
+  void add(const std::string& entry);
+  void shorten(std::size_t most) const;  // to the last entries, where there are more than twice as many
+
+ private:
+  std::string path_;
+  std::string last_;  // is not added twice in a row
+};
+
+HistoryFile::HistoryFile() : path_(path_of_history()) {}
+
+void HistoryFile::add(const std::string& entry) {
+  if (path_.empty() || entry == last_) return;
+  last_ = entry;
+  const Locked lock(path_);
+  const int fd = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  std::string text = line_of(entry);
+  const off_t size = lseek(fd, 0, SEEK_END);
+  char end = '\n';
+  if (size == 0)
+    text.insert(0, kFirstLine);
+  else if (pread(fd, &end, 1, size - 1) == 1 && end != '\n')  // of a disk that was full
+    text.insert(0, "\n");
+  write_whole(fd, text);
+  close(fd);
+}
+
+void HistoryFile::shorten(std::size_t most) const {
+  if (path_.empty()) return;
+  const Locked lock(path_);
+  std::ifstream in(path_, std::ios::binary);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
+  if (lines.size() <= 2 * most + 1 || lines[0] != kFirstLine) return;
+  std::string text(kFirstLine);
+  for (std::size_t i = lines.size() - most; i < lines.size(); ++i) text += lines[i];
+  const std::string beside = path_ + ".new";
+  const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  const bool written = write_whole(fd, text);
+  if (close(fd) != 0 || !written || rename(beside.c_str(), path_.c_str()) != 0) unlink(beside.c_str());
+}
 
 // Words as rows of columns that fit the window.
 std::string columned(const std::vector<std::string>& words, int window) {
@@ -255,9 +368,7 @@ class Terminal : public Editor {
       return CC_REFRESH;
     }
     std::vector<std::string> words = self(e).complete_(before);
-    std::erase_if(words,
-                  [&](const std::string& w) { return w.size() < word.size() || w.compare(0, word.size(), word) != 0; });
-    std::sort(words.begin(), words.end());
+    only_those_of(words, word);
     words.erase(std::unique(words.begin(), words.end()), words.end());
     if (words.empty()) return CC_REFRESH_BEEP;
     std::string common = words.front();
@@ -322,6 +433,12 @@ std::unique_ptr<Editor> make_editor(Complete complete) {
   if (lib.load()) return std::make_unique<Terminal>(std::move(complete));
   std::fputs("note: " SHARD_LIBEDIT " is not there: lines are read as they are typed, without editing\n", stderr);
   return std::make_unique<Unedited>();
+}
+
+void only_those_of(std::vector<std::string>& words, const std::string& word) {
+  std::erase_if(words, [&](const std::string& w) { return !w.starts_with(word); });
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
 }
 
 std::string last_word(const std::string& before) {

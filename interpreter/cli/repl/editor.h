@@ -29,5 +29,6 @@ std::unique_ptr<Editor> make_editor(Complete complete);
 
 // The last word of `before`: letters, digits, `_` and the dots between names.
 std::string last_word(const std::string& before);
+void only_those_of(std::vector<std::string>& words, const std::string& word);  // that begin so, each once
 
 }  // namespace shard::cli

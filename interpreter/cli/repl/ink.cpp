@@ -2,61 +2,37 @@
 
 #include <algorithm>
 
-#include "grammar/layout.h"
 #include "grammar/parse.h"
+#include "grammar/scan.h"
 #include "runtime/array/dtype.h"
 
 namespace shard::cli {
 namespace {
 
-using grammar::is_word_part;
-bool digit(char c) { return is_word_part(c) && !grammar::is_word_start(c); }
+using grammar::TokenKind;
 
-Ink ink_of_word(std::string_view word) {
-  if (runtime::dtype_named(word)) return Ink::Type;
-  return grammar::is_keyword(word) ? Ink::Keyword : Ink::Plain;
-}
-
-// Behind the string that begins at `at`.
-std::size_t behind_string(std::string_view text, std::size_t at) {
-  for (++at; at < text.size() && text[at] != '"'; ++at)
-    if (text[at] == '\\') ++at;
-  return std::min(at + 1, text.size());
-}
-
-std::size_t behind_number(std::string_view text, std::size_t at) {
-  while (at < text.size()) {
-    const bool exponent = (text[at] == 'e' || text[at] == 'E') && at + 1 < text.size() &&
-                          (digit(text[at + 1]) || text[at + 1] == '-' || text[at + 1] == '+');
-    const bool fraction = text[at] == '.' && at + 1 < text.size() && digit(text[at + 1]);
-    if (!is_word_part(text[at]) && !fraction) break;
-    at += exponent ? 2 : 1;
+Ink ink_of(TokenKind kind, std::string_view text) {
+  switch (kind) {
+    case TokenKind::Comment: return Ink::Comment;
+    case TokenKind::Number: return Ink::Number;
+    case TokenKind::Text:
+    case TokenKind::Format: return Ink::String;
+    case TokenKind::Word:
+      return runtime::dtype_named(text) ? Ink::Type : grammar::is_keyword(text) ? Ink::Keyword : Ink::Plain;
+    default: return Ink::Plain;
   }
-  return std::min(at, text.size());
 }
 
 }  // namespace
 
 std::vector<Ink> inks_of(std::string_view text) {
   std::vector<Ink> out(text.size(), Ink::Plain);
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at + 1;
-    Ink ink = Ink::Plain;
-    if (text[at] == '"') {
-      end = behind_string(text, at);
-      ink = Ink::String;
-    } else if (text[at] == '#') {
-      end = std::min(text.find('\n', at), text.size());
-      ink = Ink::Comment;
-    } else if (digit(text[at])) {
-      end = behind_number(text, at);
-      ink = Ink::Number;
-    } else if (is_word_part(text[at]) || (text[at] == '@' && at + 1 < text.size() && is_word_part(text[at + 1]))) {
-      while (end < text.size() && is_word_part(text[end])) ++end;
-      ink = text[at] == '@' ? Ink::Axis : ink_of_word(text.substr(at, end - at));
-    }
-    std::fill(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(end), ink);
-    at = end;
+  grammar::Scanner scan(text);
+  bool axis = false;  // a word follows its `@` directly
+  for (grammar::Token t = scan.next(); t; t = scan.next()) {
+    const auto place = [&](std::size_t at) { return out.begin() + static_cast<std::ptrdiff_t>(at); };
+    std::fill(place(t.begin - axis), place(t.end), axis ? Ink::Axis : ink_of(t.kind, scan.text(t)));
+    axis = scan.text(t) == "@" && t.end < text.size() && grammar::is_word_part(text[t.end]);
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// Colours of an entry while it is written, and of types that are shown. Words are looked at one by one, not parsed: the
-// text is seldom whole.
+// Colours of an entry while it is written, and of types that are shown. Tokens are looked at one by one, not parsed:
+// the text is seldom whole.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "grammar/characters.h"
 #include "interpreter/cli/repl/ink.h"
-#include "interpreter/lang/report/source_line.h"
+#include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
 namespace {

@@ -5,11 +5,10 @@
 
 #include "grammar/characters.h"
 #include "grammar/parse.h"
+#include "grammar/walk.h"
 #include "interpreter/cli/repl/completion.h"
-#include "interpreter/cli/repl/shown.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
-#include "interpreter/lang/eval/impl.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::cli {
@@ -32,6 +31,11 @@ Loop::Loop(lang::Interpreter& in, std::string greeting)
       processes_(in.context().processes().get()),
       editor_(make_editor([this](const std::string& before) { return complete(before); })) {}
 
+void Loop::say(const std::string& text) {
+  write_out(text);
+  flush_out();
+}
+
 int Loop::go() {
   if (editor_->interactive()) write_out(greeting_);
   bool failed = false;
@@ -49,15 +53,15 @@ int Loop::go() {
     if (entry.empty()) continue;
     editor_->remember(*read_entry);
     if (entry[0] == ':') {
-      if (!command(entry)) break;
+      command(entry);
+      if (left_) break;
       continue;
     }
     if ((entry == "exit" || entry == "quit" || entry == "exit()" || entry == "quit()") &&
         !in().global(entry.substr(0, 4)))
       break;
     if (entry == "help" && !in().global(entry)) {
-      write_out(fitted(stdlib::help_subjects()) + ":help explains this session, :quit leaves it.\n");
-      flush_out();
+      say(fitted(stdlib::help_subjects()) + ":help explains this session, :quit leaves it.\n");
       continue;
     }
     if (const auto topic = question(entry)) {
@@ -144,24 +148,13 @@ bool Loop::unfinished(const std::string& entry) {
 
 void Loop::note_names(const grammar::Stmt& s) {
   if (auto* let = std::get_if<grammar::LetStmt>(&s.node))
-    note_pattern(*let->pattern);
+    grammar::each_name(*let->pattern, [&](const auto&, const grammar::NamePattern& n) { names_.insert(n.name); });
   else if (auto* f = std::get_if<grammar::FnStmt>(&s.node))
     names_.insert(f->function->name);
   else if (auto* m = std::get_if<grammar::MeshStmt>(&s.node))
     names_.insert(m->name.text);
   else if (auto* i = std::get_if<grammar::ImportStmt>(&s.node))
     names_.insert(i->name.text);
-}
-
-void Loop::note_pattern(const grammar::Pattern& p) {
-  if (auto* n = std::get_if<grammar::NamePattern>(&p.node))
-    names_.insert(n->name);
-  else if (auto* t = std::get_if<grammar::TuplePattern>(&p.node))
-    for (const auto& e : t->elements) note_pattern(*e);
-  else if (auto* l = std::get_if<grammar::ListPattern>(&p.node))
-    for (const auto& e : l->elements) note_pattern(*e);
-  else if (auto* r = std::get_if<grammar::RecordPattern>(&p.node))
-    for (const auto& f : r->fields) note_pattern(*f.target);
 }
 
 // Ctrl-C was meant for this loop, not for the script that stands still around it.
@@ -201,7 +194,7 @@ std::vector<std::string> Loop::complete(const std::string& before) {
 Command repl_command() {
   return {"repl",
           "Read entries one by one and show their values",
-          {kEngine, kTimeout, kDrill},
+          {kEngine, kTimeout, kFault},
           true,
           [](const Arguments& a) {
             lang::Options options;

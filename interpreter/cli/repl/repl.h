@@ -25,7 +25,7 @@ class Loop {
   struct Colon {
     std::vector<std::string_view> names;
     std::string_view operand, what;
-    bool (Loop::*run)(const std::string& operand);  // false: leave
+    void (Loop::*run)(const std::string& operand);
   };
   static const std::vector<Colon>& colons();
 
@@ -37,31 +37,33 @@ class Loop {
   bool goes_on(const std::string& entry);
   bool unfinished(const std::string& entry);
   void note_names(const grammar::Stmt& s);  // for completion
-  void note_pattern(const grammar::Pattern& p);
   std::vector<std::string> complete(const std::string& before);
   bool evaluate(const std::string& entry);  // and shows the value
   void heard();
   bool guarded_run(const std::function<void()>& body);
-  std::string call_of(const std::string& function, const std::string& expression);
+  void about_call(const std::string& function, const std::string& expression);
 
-  // ---- commands: false where the loop is to be left
-  bool command(const std::string& text);
-  bool quit(const std::string&);
-  bool help(const std::string& topic);
-  bool type(const std::string& expression);
-  bool time(const std::string& expression);
-  bool explain(const std::string& call);
-  bool comm(const std::string& call);
-  bool mesh(const std::string&);
-  bool vars(const std::string&);
-  bool load(const std::string& path);
-  bool reload(const std::string&);
-  bool edit(const std::string&);
-  bool save(const std::string& path);
+  static void say(const std::string& text);
+
+  // ---- commands
+  void command(const std::string& text);
+  void quit(const std::string&) { left_ = true; }
+  void help(const std::string& topic);
+  void type(const std::string& expression);
+  void time(const std::string& expression);
+  void explain(const std::string& call) { about_call("explain", call); }
+  void comm(const std::string& call) { about_call("comm", call); }
+  void mesh(const std::string&);
+  void vars(const std::string&);
+  void load(const std::string& path);
+  void reload(const std::string&);
+  void edit(const std::string&);
+  void save(const std::string& path);
 
   lang::Interpreter& in_;
   std::string greeting_;
   runtime::Processes* processes_;  // null: one
+  bool left_ = false;              // :quit
   bool apart_ = false;             // they were stopped, each where it was
   std::set<std::string> names_;
   std::unique_ptr<Editor> editor_;
@@ -69,6 +71,13 @@ class Loop {
   std::vector<std::string> kept_;   // entries that went well
   std::string last_entry_, loaded_;
 };
+
+// How the REPL shows a value: arrays with their type and layout first, trees of arrays as trees of types, everything
+// else as it is written.
+std::string shown(lang::Interpreter& in, const lang::Value& v);
+// "f32[8@data,4]" with the layout that an array has, on automatic axes too; "{w: f32[4], b: f32[]}"; of numbers as
+// typeof.
+std::string type_shown(lang::Interpreter& in, const lang::Value& v);
 
 // Of the scripts that `run` and `repl` run: a loop where one calls `breakpoint()`, which ends with its input.
 void stand_still(lang::Interpreter& in, const std::vector<std::pair<std::string, lang::Value>>& variables,

@@ -8,9 +8,7 @@
 
 #include "grammar/parse.h"
 #include "interpreter/cli/repl/repl.h"
-#include "interpreter/cli/repl/shown.h"
 #include "interpreter/cli/terminal.h"
-#include "interpreter/lang/eval/impl.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::cli {
@@ -45,7 +43,7 @@ const std::vector<Loop::Colon>& Loop::colons() {
   return kAll;
 }
 
-bool Loop::command(const std::string& text) {
+void Loop::command(const std::string& text) {
   const std::size_t blank = text.find_first_of(" \t");
   const std::string word = text.substr(0, blank);
   const std::size_t rest = blank == std::string::npos ? blank : text.find_first_not_of(" \t", blank);
@@ -53,36 +51,28 @@ bool Loop::command(const std::string& text) {
   for (const Colon& c : colons()) {
     if (std::find(c.names.begin(), c.names.end(), word) == c.names.end()) continue;
     if (operand.empty() && !c.operand.empty() && c.operand[0] != '[') {
-      write_out(std::string(c.names[0]) + " takes " + std::string(c.operand) + ": " + std::string(c.what) + "\n");
-      flush_out();
-      return true;
+      return say(std::string(c.names[0]) + " takes " + std::string(c.operand) + ": " + std::string(c.what) + "\n");
     }
     return (this->*c.run)(operand);
   }
-  write_out("there is no " + word + "; :help lists what there is\n");
-  flush_out();
-  return true;
+  say("there is no " + word + "; :help lists what there is\n");
 }
 
-bool Loop::quit(const std::string&) { return false; }
-
-bool Loop::help(const std::string& topic) {
+void Loop::help(const std::string& topic) {
   if (!topic.empty()) {
     guarded_run([&] {
-      const auto v = in().global(topic.substr(0, topic.find('.')));
-      std::string text;
-      if (v) {
+      if (in().global(topic.substr(0, topic.find('.')))) {
         in().enter("help(" + topic + ")", first_line_);
         return;
       }
-      text = stdlib::help_on(in(), topic);
+      std::string text = stdlib::help_on(in(), topic);
       if (text.empty()) {
         text = "nothing is called " + topic + " or speaks of it\n";
         for (const std::string& hint : stdlib::help_hints(in(), topic)) text += hint + "\n";
       }
       write_out(fitted(text));
     });
-    return true;
+    return;
   }
   const int window = in().screen().width();
   std::string text = in_lines(
@@ -96,32 +86,27 @@ bool Loop::help(const std::string& topic) {
   for (const Colon& c : colons())
     add(std::string(c.names[0]) + (c.operand.empty() ? "" : " ") + std::string(c.operand), c.what);
   add("_", "the last value");
-  write_out(text +
-            in_lines("Arrays show their type and layout first; print(x) shows all numbers. Ctrl-C gives up the entry "
-                     "that is being written, or stops the one that runs. Tab completes names, fields, axes, named "
-                     "arguments and files; the right arrow takes what is dim after the cursor.",
-                     window, 0));
-  flush_out();
-  return true;
+  say(text + in_lines("Arrays show their type and layout first; print(x) shows all numbers. Ctrl-C gives up the entry "
+                      "that is being written, or stops the one that runs. Tab completes names, fields, axes, named "
+                      "arguments and files; the right arrow takes what is dim after the cursor.",
+                      window, 0));
 }
 
-bool Loop::type(const std::string& expression) {
+void Loop::type(const std::string& expression) {
   guarded_run([&] { write_out(type_shown(in(), in().enter(expression, first_line_)) + "\n"); });
-  return true;
 }
 
-bool Loop::time(const std::string& expression) {
+void Loop::time(const std::string& expression) {
   guarded_run([&] {
     const lang::Value v = in().enter("time(fn() = " + expression + ")", first_line_);
     const lang::Record& r = *v.fields();
     write_out("best " + seconds(*r.find("best")->get<double>()) + ", mean " + seconds(*r.find("mean")->get<double>()) +
               " of " + in().show(*r.find("calls")) + ", the first " + seconds(*r.find("first")->get<double>()) + "\n");
   });
-  return true;
 }
 
-// "f(x, y)" as function(f, x, y), by the places of its parts; empty, and told, where it is no call.
-std::string Loop::call_of(const std::string& function, const std::string& expression) {
+// Evaluates "f(x, y)" as function(f, x, y), by the places of its parts; told where it is no call.
+void Loop::about_call(const std::string& function, const std::string& expression) {
   grammar::SourceMap sources;
   const grammar::ParseResult parsed = grammar::parse(sources, sources.add("entry", expression));
   if (parsed.module && parsed.module->body.size() == 1)
@@ -130,67 +115,47 @@ std::string Loop::call_of(const std::string& function, const std::string& expres
         const std::size_t end = call->callee->span.end, open = expression.find('(', end);
         if (open != std::string::npos) {
           const std::string rest = expression.substr(open + 1);
-          return function + "(" + expression.substr(0, end) + (call->args.empty() ? "" : ", ") + rest;
+          evaluate(function + "(" + expression.substr(0, end) + (call->args.empty() ? "" : ", ") + rest);
+          return;
         }
       }
-  write_out("this takes a call, such as f(x, y)\n");
-  flush_out();
-  return {};
+  say("this takes a call, such as f(x, y)\n");
 }
 
-bool Loop::explain(const std::string& call) {
-  if (const std::string entry = call_of("explain", call); !entry.empty()) evaluate(entry);
-  return true;
-}
-
-bool Loop::comm(const std::string& call) {
-  if (const std::string entry = call_of("comm", call); !entry.empty()) evaluate(entry);
-  return true;
-}
-
-bool Loop::mesh(const std::string&) {
+void Loop::mesh(const std::string&) {
   const runtime::MeshRef& m = in().context().mesh();
   std::string text = m ? "" : "no mesh is in use: mesh m = (@data: 4, @model: 2)";
   if (m)
     for (const auto& a : m->axes)
       text += (text.empty() ? "" : ", ") + ("@" + a.name) + ": " + std::to_string(a.size) +
               (a.kind == runtime::AxisKind::Explicit ? " explicit" : "");
-  write_out(text + "\n");
-  flush_out();
-  return true;
+  say(text + "\n");
 }
 
-bool Loop::vars(const std::string&) {
+void Loop::vars(const std::string&) {
   for (const std::string& name : names_)
     if (const auto v = in().global(name)) write_out(name + ": " + type_shown(in(), *v) + "\n");
   flush_out();
-  return true;
 }
 
-bool Loop::load(const std::string& path) {
+void Loop::load(const std::string& path) {
   std::string text;
-  if (!read_script(path, text)) return true;
+  if (!read_script(path, text)) return;
   loaded_ = path;
   unfinished(text);  // notes its names
   guarded_run([&] { in().continue_with(path, std::move(text)); });
-  return true;
 }
 
-bool Loop::reload(const std::string&) {
+void Loop::reload(const std::string&) {
   if (!loaded_.empty()) return load(loaded_);
-  write_out("nothing was loaded: :load FILE\n");
-  flush_out();
-  return true;
+  say("nothing was loaded: :load FILE\n");
 }
 
-bool Loop::edit(const std::string&) {
-  if (!alone(":edit")) return true;
+void Loop::edit(const std::string&) {
+  if (!alone(":edit")) return;
   char path[] = "/tmp/shard_entry_XXXXXX.shard";
   const int file = mkstemps(path, 6);
-  if (file < 0) {
-    std::perror("error: cannot make a file");
-    return true;
-  }
+  if (file < 0) return std::perror("error: cannot make a file");
   close(file);
   std::ofstream(path) << last_entry_ << "\n";
   const char* editor = std::getenv("VISUAL");
@@ -199,24 +164,18 @@ bool Loop::edit(const std::string&) {
   std::string text;
   const bool edited = std::system((std::string(editor) + " '" + path + "'").c_str()) == 0 && read_script(path, text);
   std::remove(path);
-  if (!edited) {
-    write_out("nothing was edited\n");
-    flush_out();
-    return true;
-  }
+  if (!edited) return say("nothing was edited\n");
   last_entry_ = text;
   unfinished(text);
   if (text.find_first_not_of(" \t\n") != std::string::npos && evaluate(text)) kept_.push_back(text);
-  return true;
 }
 
-bool Loop::save(const std::string& path) {
+void Loop::save(const std::string& path) {
   std::string text;
   for (const std::string& entry : kept_) text += entry + "\n";
   const bool first = !processes_ || processes_->index() == 0;
   if (first && write_file(path, text)) write_out(std::to_string(kept_.size()) + " entries in " + path + "\n");
   flush_out();
-  return true;
 }
 
 }  // namespace shard::cli

@@ -1,5 +1,3 @@
-#include "interpreter/cli/repl/shown.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,12 +6,13 @@
 #include <vector>
 
 #include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/repl.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
-#include "interpreter/lang/staging/placeholders.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/values/tree.h"
-#include "runtime/array/format.h"
+#include "interpreter/lang/values/value_text.h"
+#include "runtime/array/array_text.h"
 
 namespace shard::cli {
 namespace {

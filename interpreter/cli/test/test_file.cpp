@@ -1,4 +1,4 @@
-#include "interpreter/cli/test/test_file.h"
+#include "interpreter/cli/test/test.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,11 +1,10 @@
-#include "interpreter/cli/test/test_jobs.h"
+#include "interpreter/cli/test/test.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -14,35 +13,27 @@
 namespace shard::cli {
 namespace {
 
-// A result as bytes: status, seconds, name and text with their lengths before them.
-void put(std::string& out, const TestResult& r) {
-  const auto bytes = [&](const void* p, std::size_t n) { out.append(static_cast<const char*>(p), n); };
-  const auto text = [&](const std::string& t) {
-    const std::uint64_t n = t.size();
-    bytes(&n, sizeof n);
-    out += t;
-  };
-  bytes(&r.status, sizeof r.status);
-  bytes(&r.seconds, sizeof r.seconds);
-  text(r.name);
-  text(r.text);
+// A result as bytes: this, then its name and text.
+struct Head {
+  TestResult::Status status;
+  double seconds;
+  std::size_t name, text;
+};
+
+std::string bytes_of(const TestResult& r) {
+  const Head head{r.status, r.seconds, r.name.size(), r.text.size()};
+  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + r.name + r.text;
 }
 
 bool take(std::string_view& in, TestResult& r) {
-  const auto bytes = [&](void* p, std::size_t n) {
-    if (in.size() < n) return false;
-    std::memcpy(p, in.data(), n);
-    in.remove_prefix(n);
-    return true;
-  };
-  const auto text = [&](std::string& t) {
-    std::uint64_t n = 0;
-    if (!bytes(&n, sizeof n) || in.size() < n) return false;
-    t.assign(in.substr(0, n));
-    in.remove_prefix(n);
-    return true;
-  };
-  return bytes(&r.status, sizeof r.status) && bytes(&r.seconds, sizeof r.seconds) && text(r.name) && text(r.text);
+  Head head;
+  if (in.size() < sizeof head) return false;
+  std::memcpy(&head, in.data(), sizeof head);
+  if (in.size() - sizeof head < head.name + head.text) return false;
+  r.status = head.status, r.seconds = head.seconds;
+  r.name = in.substr(sizeof head, head.name), r.text = in.substr(sizeof head + head.name, head.text);
+  in.remove_prefix(sizeof head + head.name + head.text);
+  return true;
 }
 
 std::string read_all(int fd) {
@@ -67,8 +58,7 @@ class Job {
     if (process_ > 0) return;
     dup2(printed_, STDOUT_FILENO);
     const int status = run_tests(std::move(script), settings, filter, [&](const TestResult& r) {
-      std::string record;
-      put(record, r);
+      const std::string record = bytes_of(r);
       for (std::size_t at = 0; at < record.size();) {  // at once: what is done stays known where the next test crashes
         const ssize_t n = write(results_, record.data() + at, record.size() - at);
         if (n < 0 && errno == EINTR) continue;

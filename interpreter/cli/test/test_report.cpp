@@ -1,10 +1,10 @@
-#include "interpreter/cli/test/test_report.h"
+#include "interpreter/cli/test/test.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 
-#include "stdlib/host/files/xml.h"
+#include "stdlib/host/files/text.h"
 
 namespace shard::cli {
 namespace {

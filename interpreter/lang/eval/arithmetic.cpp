@@ -6,10 +6,10 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/host_math.h"
 #include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/unknown.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 

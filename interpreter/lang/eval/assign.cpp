@@ -2,12 +2,11 @@
 // what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
 #include <algorithm>
 
-#include "interpreter/lang/eval/forms.h"
+#include "grammar/walk.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
-#include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
@@ -15,22 +14,6 @@ namespace shard::lang {
 using namespace grammar;
 using trace::Tensor;
 using Impl = Interpreter::Impl;
-
-std::vector<Value>& own_items(Value& v) {
-  if (auto* l = v.get<std::shared_ptr<List>>()) {
-    if (l->use_count() != 1) *l = std::make_shared<List>(**l);
-    return (*l)->items;
-  }
-  auto* t = v.get<std::shared_ptr<Tuple>>();
-  if (t->use_count() != 1) *t = std::make_shared<Tuple>(**t);
-  return (*t)->items;
-}
-
-Record& own_fields(Value& v) {
-  auto* r = v.get<std::shared_ptr<Record>>();
-  if (r->use_count() != 1) *r = std::make_shared<Record>(**r);
-  return **r;
-}
 
 namespace {
 
@@ -108,7 +91,7 @@ class Assignment {
     } else if (at.items()) {
       if (s.items.size() != 1 || s.items[0].slice || s.items[0].ellipsis)
         m_.fail("type", s.span, "an element of a list is assigned by one integer index");
-      const std::size_t i = list_position(m_, at, s.items[0].value, s.span);
+      const std::size_t i = list_position(m_.in, at, s.items[0].value, s.span);
       to(own_items(at)[i], path.subspan(1));
     } else {
       m_.fail("type", s.span, "an element of " + kind_name(at) + " cannot be assigned");
@@ -237,10 +220,8 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
     at = binary(operator_of(op), at, v, target.span);
     return;
   }
-  auto* tuple = std::get_if<TupleLit>(&target.node);
-  auto* list = std::get_if<ListLit>(&target.node);
-  if (tuple || list) {
-    const auto& elements = tuple ? tuple->elements : list->elements;
+  if (const auto* several = elements_of(target)) {
+    const std::vector<Element>& elements = *several;
     if (op != AssignOp::Set) fail("form", target.span, "several variables are assigned by `=` only");
     std::optional<std::size_t> rest;
     for (std::size_t i = 0; i < elements.size(); ++i)
@@ -261,7 +242,7 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
       s.field = &f->name.text;
       root = f->object.get();
     } else if (auto* x = std::get_if<Index>(&root->node)) {
-      s.items = eval_items(*this, *x);
+      s.items = eval_items(in, *x);
       root = x->object.get();
     } else {
       break;

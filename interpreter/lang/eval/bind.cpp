@@ -1,7 +1,7 @@
 #include "interpreter/lang/eval/bind.h"
 
 #include "interpreter/lang/names/aliases.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 

@@ -198,7 +198,7 @@ class RowCall {
   }
   ir::Ints integers(const Value& v, Span where, const std::string& what) {
     ir::Ints out;
-    if (v.is<std::shared_ptr<const Axis>>() || has_axes(v)) return axis_ids(m_, v, where);
+    if (v.is<std::shared_ptr<const Axis>>() || has_axes(v)) return axis_ids(m_.in, v, where);
     if (const auto* items = v.items()) {
       for (const Value& x : *items) out.push_back(m_.in.integer(x, where, what));
     } else if (auto* t = v.get<Tensor>(); t && t->type().rank() == 1) {
@@ -259,7 +259,7 @@ Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span)
     });
   return at(span, [&]() -> Value {
     RowCall b(*this, op, args, span);
-    ctx.set_span(recorded_at(span));
+    ctx.set_span(in.recorded_at(span));
     const auto asked = constraint(b.attrs);
     const auto applied = [&] {
       std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/native.h"
 
 namespace shard::lang {
@@ -57,6 +58,14 @@ std::vector<std::string> Builtins::names() const {
   for (const auto& row : table_.rows())
     if (!row.internal) out.emplace_back(row.name);
   return out;
+}
+
+std::string_view member_here(const Record* record, std::string_view name) {
+  if (!record) return {};
+  for (const auto& [field, v] : record->fields)
+    if (const auto* f = v.get<std::shared_ptr<const Closure>>(); f && names_elsewhere((*f)->function->doc, name))
+      return field;
+  return {};
 }
 
 }  // namespace shard::lang

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/lang/names/aliases.h"
 #include "interpreter/lang/names/resolve.h"
 #include "interpreter/lang/values/value.h"
@@ -36,5 +36,8 @@ class Builtins {
   std::unordered_map<std::string, int> index_;
   std::set<std::string> reserved_, see_variables_;
 };
+
+// The field of a record whose function is called so elsewhere (Dense: linear); or empty.
+std::string_view member_here(const Record* record, std::string_view name);
 
 }  // namespace shard::lang

@@ -1,11 +1,10 @@
 // Calls of values: of functions of the script here, of natives and operation rows in bind_native.cpp and bind_row.cpp.
 // How a call is written is call_expr.cpp.
+#include "grammar/kept.h"
 #include "interpreter/lang/eval/bind.h"
-#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/annotations.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/wrapped.h"
 
@@ -34,12 +33,6 @@ class CastParameters final : public Parameters {
   std::string to_;
 };
 
-std::string in_thousands(int n) {  // 1,000
-  std::string out = std::to_string(n);
-  for (std::size_t i = out.size(); i > 3; i -= 3) out.insert(i - 3, ",");
-  return out;
-}
-
 class Depth {
  public:
   Depth(Impl& m, Span span) : m_(m) {
@@ -65,27 +58,16 @@ class Depth {
 void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
 
 // The call in the script that led into the library, as long as no function of the script runs again.
-class UserCall {
- public:
-  UserCall(Impl& m, const Closure& closure, Span call) : m_(m), before_(m.calls.user) {
-    const bool library = m.in.sources().has(closure.function->body->span.source) &&
-                         m.in.sources().at(closure.function->body->span.source).name().starts_with(kLibrary);
-    if (!library)
-      m.calls.user = {};
-    else if (!before_.known())
-      m.calls.user = call;
-  }
-  ~UserCall() { m_.calls.user = before_; }
-  UserCall(const UserCall&) = delete;
-
- private:
-  Impl& m_;
-  Span before_;
-};
+Span user_call(Impl& m, const Closure& closure, Span call) {
+  const SourceMap& sources = m.in.sources();
+  const std::uint32_t source = closure.function->body->span.source;
+  if (!sources.has(source) || !sources.at(source).name().starts_with(kLibrary)) return {};
+  return m.calls.user.known() ? m.calls.user : call;
+}
 
 Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
-  FrameScope scope(m.frames, f);
-  const UserCall library(m, closure, span);
+  const Kept scope(m.frames.active, &f);
+  const Kept user(m.calls.user, user_call(m, closure, span));
   const CheckedCall call(m.checker, closure, span);
   Value out;
   Flow flow;
@@ -140,7 +122,7 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
   Depth depth_guard(*this, span);
   try {
     {
-      FrameScope scope(frames, memory.frame);
+      const Kept scope(frames.active, &memory.frame);
       for (const auto& [slot_of, size] : f->sizes) declare(slot_of, Value(size), true);
       for (std::size_t i = 0; i < fn.params.size(); ++i) {
         const Param& p = fn.params[i];

@@ -1,11 +1,13 @@
 // A call as it is written: which function is meant (`f(x)`, `x.f()`, `x |> f`), the arguments, and the fixes where it
 // fails. An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the
 // call, so that the callee holds the only reference; where the call fails before using it, the variable gets it back.
-#include "interpreter/lang/eval/assertion.h"
-#include "interpreter/lang/eval/forms.h"
+#include <algorithm>
+
+#include "grammar/characters.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/names/aliases.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/unknown.h"
 #include "interpreter/lang/values/wrapped.h"
 
@@ -54,12 +56,9 @@ const Value* method(Impl& m, const Expr& callee, const std::string& name, Value&
   }
   for (const Slot& s : m.frame().unit->methods[static_cast<std::size_t>(index)]) {
     if (s.where == Where::Builtin) return &m.builtins[s.index];
-    if (s.where == Where::Local) {
-      if (m.frame().locals[s.index].callable()) return &m.frame().locals[s.index];
-      continue;
-    }
-    CellRef c = m.cell_of(s);
-    if (!c || !c->set || !c->value.callable()) continue;
+    const Value* v = m.place_of(s);
+    if (!v || !v->callable()) continue;
+    if (s.where == Where::Local) return v;
     scratch = m.read(s, callee);
     return &scratch;
   }
@@ -146,6 +145,68 @@ bool is_compiled(const Value& f) {
   auto* wrapped = f.get<std::shared_ptr<const Wrapped>>();
   return wrapped && (*wrapped)->kind == Wrapped::Kind::Jit;
 }
+
+// The operands of the comparison that an assertion is about: kept for the length of the call, shown where it fails.
+class AssertedOperands {
+ public:
+  // The value of an argument. Where it is a comparison, or a row of nothing but one (all(a == b)), its operands are
+  // kept.
+  Value eval(Impl& m, const Expr& argument) {
+    if (const Binary* b = comparison(argument)) return compare(m, argument, *b);
+    const auto* c = std::get_if<Call>(&argument.node);
+    if (!c || c->args.size() != 1 || c->args[0].spread || c->args[0].name) return m.eval(argument);
+    const Binary* b = comparison(*c->args[0].value);
+    if (!b || !std::holds_alternative<NameRef>(c->callee->node)) return m.eval(argument);
+    const Value f = m.eval(*c->callee);
+    if (!f.is<const ir::OpDef*>()) return m.eval(argument);
+    std::vector<CallArg> args;
+    args.push_back({"", compare(m, *c->args[0].value, *b), c->args[0].value->span});
+    return m.call(f, args, argument.span);
+  }
+
+  void show(Impl& m, Error& error) const {  // where an assertion failed
+    if (!kept_ || error.diagnostic.code != "assert" || traced(kept_->left) || traced(kept_->right)) return;
+    const std::string op = " of `" + std::string(sign_of(kept_->op)) + "`: ";
+    error.diagnostic.notes.push_back("left" + op + shown(m, kept_->left));
+    error.diagnostic.notes.push_back("right" + op + shown(m, kept_->right));
+  }
+
+ private:
+  struct Operands {
+    Value left, right;
+    BinaryOp op;
+  };
+  std::optional<Operands> kept_;
+
+  static const Binary* comparison(const Expr& e) {
+    const auto* b = std::get_if<Binary>(&e.node);
+    return b && b->op >= BinaryOp::Eq && b->op <= BinaryOp::Ge ? b : nullptr;
+  }
+
+  static bool traced(const Value& v) {
+    const std::vector<Value> all = leaves(v);
+    return std::any_of(all.begin(), all.end(), [](const Value& x) { return x.is_tensor() && x.tensor().traced(); });
+  }
+
+  static std::string shown(Impl& m, const Value& v) {
+    constexpr std::size_t most = 600;
+    const std::string s = m.in.repr(v);
+    return s.size() <= most ? s : std::string(whole_characters(s, most)) + " ...";
+  }
+
+  Value compare(Impl& m, const Expr& e, const Binary& b) {
+    Value left = m.eval(*b.left), right = m.eval(*b.right);
+    if (m.ctx.types_only() && (is_size_of_data(left) || is_size_of_data(right))) only_in_a_run(e.span);
+    try {
+      Value out = m.binary(b.op, left, right, e.span);
+      kept_ = {std::move(left), std::move(right), b.op};
+      return out;
+    } catch (Error& error) {
+      if (m.fixer) m.fixer->binary(error, e, left, right);
+      throw;
+    }
+  }
+};
 
 // One call: first the callee, then the arguments, then it is made.
 class CallSite {
@@ -239,12 +300,12 @@ class CallSite {
   Value take(const Expr& x, bool movable) {
     if (!movable || !std::holds_alternative<NameRef>(x.node) || !(m_.flags(x.id) & kMove)) return m_.eval(x);
     const Slot s = m_.slot(x.id);
-    CellRef cell = m_.cell_of(s);
-    Value& variable = cell ? cell->value : m_.frame().locals[s.index];
-    if (m_.checker && is_nothing(variable)) only_in_a_run(x.span);
-    if (cell && !(cell->set && cell->serial >= m_.cells.trace_floor)) return m_.eval(x);
+    const CellRef cell = m_.cell_of(s);
+    Value* variable = m_.place_of(s);
+    if (!variable || (cell && cell->serial < m_.cells.trace_floor)) return m_.eval(x);
+    if (m_.checker && is_nothing(*variable)) only_in_a_run(x.span);
     moved_.push_back({args_.size(), s});
-    return std::exchange(variable, Value());
+    return std::exchange(*variable, Value());
   }
 
   // Which part of a compiled function's result the statement assigns to the variable that this argument is; nothing
@@ -257,11 +318,9 @@ class CallSite {
   }
 
   void put_back() {
-    for (const Moved& moved : moved_) {
-      if (args_[moved.arg].value.is_none()) continue;
-      CellRef cell = m_.cell_of(moved.slot);
-      (cell ? cell->value : m_.frame().locals[moved.slot.index]) = std::move(args_[moved.arg].value);
-    }
+    for (const Moved& moved : moved_)
+      if (Value* variable = m_.place_of(moved.slot); variable && !args_[moved.arg].value.is_none())
+        *variable = std::move(args_[moved.arg].value);
   }
 
   void refuse_hidden() {
@@ -298,13 +357,8 @@ class CallSite {
     if (seen == unit.seen.end()) return;
     const std::vector<Slot>& slots = unit.methods[seen->second.slots];
     std::vector<std::pair<std::string, Value>> fields;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      const CellRef cell = m_.cell_of(slots[i]);
-      if (!cell && slots[i].where == Where::Local)
-        fields.emplace_back(seen->second.names[i], m_.frame().locals[slots[i].index]);
-      else if (cell && cell->set)
-        fields.emplace_back(seen->second.names[i], cell->value);
-    }
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (const Value* v = m_.place_of(slots[i])) fields.emplace_back(seen->second.names[i], *v);
     args_.push_back({"", Value::record(std::move(fields)), e_.span});
   }
 

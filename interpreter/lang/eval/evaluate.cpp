@@ -1,10 +1,6 @@
 // The walk over expressions, and the variables that they read and declare. Operands are read in place where that is
 // safe, so that host arithmetic copies nothing.
-#include "interpreter/lang/eval/flow/traced_flow.h"
-#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/index/index.h"
-#include "interpreter/lang/eval/layouts/shard_expr.h"
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/values/unknown.h"
 
@@ -91,20 +87,25 @@ Value eval_logic(Impl& m, const Expr& e, const Binary& b) {
 
 }  // namespace
 
-Value Impl::read(Slot s, const Expr& at) {
-  const CellRef* cell = nullptr;
+// Where a variable's cell is held; null where it has none.
+const CellRef* Impl::cell_at(Slot s) const {
   switch (s.where) {
-    case Where::Local:
-      if (checker && is_nothing(frame().locals[s.index])) only_in_a_run(at.span);
-      return frame().locals[s.index];
-    case Where::Builtin: return builtins[s.index];
-    case Where::Cell: cell = &frame().cells[s.index]; break;
-    case Where::Captured: cell = &frame().captured[s.index]; break;
-    case Where::Global: cell = &frame().module->cells[static_cast<std::size_t>(s.index)]; break;
-    case Where::Unknown:
-      if (checker) only_in_a_run(at.span);  // reported with the other errors of names
-      fail("name", at.span, "this name has no meaning here");
+    case Where::Cell: return &frame().cells[s.index];
+    case Where::Captured: return &frame().captured[s.index];
+    case Where::Global: return &frame().module->cells[static_cast<std::size_t>(s.index)];
+    default: return nullptr;
   }
+}
+
+Value Impl::read(Slot s, const Expr& at) {
+  if (s.where == Where::Local) {
+    if (checker && is_nothing(frame().locals[s.index])) only_in_a_run(at.span);
+    return frame().locals[s.index];
+  }
+  if (s.where == Where::Builtin) return builtins[s.index];
+  const CellRef* cell = cell_at(s);
+  if (!cell && checker) only_in_a_run(at.span);  // reported with the other errors of names
+  if (!cell) fail("name", at.span, "this name has no meaning here");
   const CellRef& c = *cell;
   if (!c || !c->set) {
     auto* name = std::get_if<NameRef>(&at.node);
@@ -123,26 +124,21 @@ Value Impl::read(Slot s, const Expr& at) {
 const Value* Impl::peek(const Expr& e) {
   if (e.node.index() != kExpr<NameRef> || checker) return nullptr;  // a check looks at every value that is read
   const Slot s = slot(e.id);
-  const Cell* c = nullptr;
-  switch (s.where) {
-    case Where::Local: return &frame().locals[s.index];
-    case Where::Builtin: return &builtins[s.index];
-    case Where::Cell: c = frame().cells[s.index].get(); break;
-    case Where::Captured: c = frame().captured[s.index].get(); break;
-    case Where::Global: c = frame().module->cells[static_cast<std::size_t>(s.index)].get(); break;
-    case Where::Unknown: return nullptr;
-  }
-  if (!c || !c->set || cells.observed(*c)) return nullptr;
-  return &c->value;
+  if (s.where == Where::Local) return &frame().locals[s.index];
+  if (s.where == Where::Builtin) return &builtins[s.index];
+  const CellRef* c = cell_at(s);
+  return c && *c && (*c)->set && !cells.observed(**c) ? &(*c)->value : nullptr;
+}
+
+Value* Impl::place_of(Slot s) const {
+  if (s.where == Where::Local) return &frame().locals[s.index];
+  const CellRef* c = cell_at(s);
+  return c && *c && (*c)->set ? &(*c)->value : nullptr;
 }
 
 CellRef Impl::cell_of(Slot s) const {
-  switch (s.where) {
-    case Where::Cell: return frame().cells[s.index];
-    case Where::Captured: return frame().captured[s.index];
-    case Where::Global: return frame().module->cells[static_cast<std::size_t>(s.index)];
-    default: return nullptr;
-  }
+  const CellRef* c = cell_at(s);
+  return c ? *c : nullptr;
 }
 
 Value& Impl::assignable(Slot s, Span span) {

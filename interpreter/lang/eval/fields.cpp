@@ -3,8 +3,7 @@
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/names/aliases.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "runtime/channel/processes.h"
 
 namespace shard::lang {
@@ -49,7 +48,7 @@ std::optional<Value> mesh_field(const runtime::Mesh& mesh, const std::string& na
   return std::nullopt;
 }
 
-// The axes that split a dimension, in order, or over which something is pending or reduced.
+// The axes that split a dimension, in order, or over which something is unreduced or reduced.
 Value axes_of(const Spec& s) {
   std::vector<Value> axes;
   const auto add = [&](const std::vector<std::string>& names) {
@@ -115,14 +114,6 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
     if (name == "process") return Value(static_cast<std::int64_t>(d->id / std::max(each, 1)));
   }
   return std::nullopt;
-}
-
-std::string_view member_here(const Record* record, std::string_view name) {
-  if (!record) return {};
-  for (const auto& [field, v] : record->fields)
-    if (const auto* f = v.get<std::shared_ptr<const Closure>>(); f && names_elsewhere((*f)->function->doc, name))
-      return field;
-  return {};
 }
 
 Value Impl::field(const Value& object, const std::string& name, Span span) {

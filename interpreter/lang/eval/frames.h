@@ -1,13 +1,28 @@
 // The memory of running functions: where the variables are that no inner function refers to, and the cells of the
-// others. Frames lie on two stacks and are entered and left with their calls.
+// others. Frames lie on two stacks and are entered and left with their calls. Cells are known by their age: a cell's
+// serial grows with every cell made, so what is older than the open trace is outside of it. It may not be assigned, and
+// who compiles is told of its reads (jit's key).
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "interpreter/lang/values/closure.h"
+#include "interpreter/lang/eval/hooks.h"
 
 namespace shard::lang {
+
+struct Cells {
+  std::uint64_t next_serial = 1;     // of the next cell
+  std::uint64_t trace_floor = 0;     // older cells are outside of the innermost trace: may not be assigned
+  ReadObserver* observer = nullptr;  // null: nobody wants to know
+  std::uint64_t observer_floor = 0;  // it is told of reads of older cells
+  bool observed(const Cell& c) const { return observer && c.serial < observer_floor; }
+  CellRef make() {
+    auto c = std::make_shared<Cell>();
+    c->serial = next_serial++;
+    return c;
+  }
+};
 
 // The running function (or top level): where its variables are.
 struct ActiveFrame {
@@ -66,7 +81,7 @@ struct Frames {
   Stack<CellRef> cells;
 };
 
-// The memory of one frame; it becomes the running one by FrameScope.
+// The memory of one frame; it becomes the running one as Frames::active.
 class FrameMemory {
  public:
   FrameMemory(Frames& frames, const FunctionInfo& info)
@@ -92,17 +107,6 @@ class FrameMemory {
   const FunctionInfo& info_;
   Stack<Value>::Mark values_;
   Stack<CellRef>::Mark cells_;
-};
-
-class FrameScope {
- public:
-  FrameScope(Frames& frames, ActiveFrame& f) : frames_(frames), before_(frames.active) { frames.active = &f; }
-  ~FrameScope() { frames_.active = before_; }
-  FrameScope(const FrameScope&) = delete;
-
- private:
-  Frames& frames_;
-  ActiveFrame* before_;
 };
 
 }  // namespace shard::lang

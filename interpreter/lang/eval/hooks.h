@@ -1,22 +1,38 @@
 // What the evaluator asks of rooms that it does not know. A checker (check/) looks at a script in place of running
 // it, and is asked at the few places where that differs from a run. A fixer (fixes/) is shown errors on their way out
-// and adds the text that would fix them. Either may be absent; all else is as it was.
+// and adds the text that would fix them. An observer (staging/) is told what a function that is compiled reads. Each
+// may be absent; all else is as it was.
 #pragma once
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/flow.h"
+#include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/native.h"
 
 namespace shard::lang {
 
 struct IndexItem;  // eval/index/index.h
 
+// How a statement ends.
+enum class Flow : std::uint8_t { Next, Break, Continue, Return };
+struct FlowSignal {  // thrown only where break, continue or return stand inside an operand
+  Flow flow;
+};
+// What a condition says. Traced: only the compiled program knows. Unknown: while checking, only a run knows.
+enum class Truth : std::uint8_t { False, True, Traced, Unknown };
+
 // The value of a function that has modifiers (`jit fn`), which staging makes of the function that was written.
 using WithModifiers = Value (*)(Interpreter&, std::shared_ptr<Closure>);
+
+// Told of every read of a variable that is older than the open trace, and of what is computed from the numbers among
+// them alone; what it returns is what the program sees.
+struct ReadObserver {
+  virtual ~ReadObserver() = default;
+  virtual Value on_read(const CellRef& cell, const Value& value) = 0;
+  virtual Value on_computed(const trace::Known& number, const std::string& key) = 0;  // equal keys: the same formula
+};
 
 // A loop while its script is checked: it ends early where it would go on for long, or where a `break` may be taken.
 class LoopWatch {

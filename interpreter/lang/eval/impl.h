@@ -1,24 +1,59 @@
-// The inside of the evaluator: the walk over trees, and the parts that it is made of, each with a header of its own.
-// Shared by the rooms that evaluate (eval, index, layouts, staging) and by those above them; hosts use interpreter.h.
+// The inside of the evaluator: the walk over trees, the parts that it is made of, and the forms that it calls. Of this
+// room alone (lang/eval and its folders); all others use interpreter.h.
 #pragma once
 #include <memory>
-#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "interpreter/lang/eval/builtins.h"
-#include "interpreter/lang/eval/calls.h"
-#include "interpreter/lang/eval/cells.h"
-#include "interpreter/lang/eval/flow.h"
 #include "interpreter/lang/eval/frames.h"
 #include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/lang/eval/modules.h"
+#include "interpreter/lang/eval/run_stack.h"
 #include "interpreter/lang/eval/surroundings.h"
-#include "interpreter/lang/eval/watch.h"
 #include "interpreter/lang/warnings/warnings.h"
 
 namespace shard::lang {
+
+// The open calls of functions of the script: how deep they are, and which of them led into the library.
+struct Calls {
+  int depth = 0;
+  int entries = 0;  // of the host: more than one where a function of the host, called by a script, calls the engine
+  RunStack stack;
+  grammar::Span user;  // while a function of the library runs: the call in the script that led there
+};
+
+// What a run keeps an eye on for warnings that only a run can find.
+struct Watch {
+  // Counts whatever a script can do beside making values: calls of natives that act or give none, assignments of
+  // variables that functions share, text that is printed.
+  std::int64_t effects = 0;
+  // Functions of which a call once did such a thing: a compiled one may do it while it is traced alone.
+  std::unordered_set<const grammar::Function*> acted;
+  AxisNames axes;  // of all texts but the library's
+  void see(const AxisNames& of_text) {
+    axes.declared.insert(axes.declared.end(), of_text.declared.begin(), of_text.declared.end());
+    axes.named.insert(of_text.named.begin(), of_text.named.end());
+    axes.listed |= of_text.listed;
+  }
+};
+
+// The files that an engine has read, and the top levels that run in them (modules.cpp).
+struct Modules {
+  std::unordered_map<std::string, Value> loaded;  // finished ones, by path or name
+  std::vector<std::string> loading;               // open imports, outermost first
+  std::vector<std::shared_ptr<ModuleEnv>> all;    // their cells are emptied at the end
+  std::unordered_map<const grammar::TestStmt*, std::vector<grammar::Diagnostic>> wrong_tests;  // names in them
+  std::vector<std::weak_ptr<Cell>> cyclic;   // cells of blocks that may hold a function that holds them
+  std::shared_ptr<ModuleEnv> main, lasting;  // lasting: the scope of what a REPL or a host runs one after the other
+
+  Modules() = default;
+  ~Modules();  // functions and the cells that hold them hold each other: cut there
+  Modules(const Modules&) = delete;
+  std::shared_ptr<ModuleEnv> add(std::string name);
+};
 
 struct Interpreter::Impl {
   explicit Impl(Interpreter& interpreter);
@@ -34,7 +69,6 @@ struct Interpreter::Impl {
   Calls calls;
   Warnings warnings;
   Watch watch;
-  std::set<std::string> not_written;       // paths, where nothing is run
   Checker* checker = nullptr;              // set while a script is checked in place of being run
   std::unique_ptr<Fixer> fixer;            // null: errors go without fixes
   WithModifiers with_modifiers = nullptr;  // of staging
@@ -53,13 +87,15 @@ struct Interpreter::Impl {
   // ---- variables (evaluate.cpp)
   Value read(Slot s, const grammar::Expr& at);
   const Value* peek(const grammar::Expr& e);      // a variable's value in place; null where there is none to see
+  Value* place_of(Slot s) const;                  // where a variable's value is; null before it has one
   Value& assignable(Slot s, grammar::Span span);  // checks that the variable may be assigned now
-  CellRef cell_of(Slot s) const;                  // null for locals
-  void declare(Slot s, Value v, bool fresh);      // fresh: a cell of its own (parameters, loop patterns)
+  const CellRef* cell_at(Slot s) const;
+  CellRef cell_of(Slot s) const;              // null for locals
+  void declare(Slot s, Value v, bool fresh);  // fresh: a cell of its own (parameters, loop patterns)
   void bind(const grammar::Pattern& p, Value v, bool fresh);
   void assign(const grammar::Expr& target, grammar::AssignOp op, Value v);
 
-  // ---- expressions (evaluate.cpp, arithmetic.cpp, fields.cpp; forms.h)
+  // ---- expressions (evaluate.cpp, arithmetic.cpp, fields.cpp)
   Value eval(const grammar::Expr& e);
   Flow eval_flow(const grammar::Expr& e, Value& out);  // blocks and ifs without exceptions
   Truth condition(const Value& v, grammar::Span span);
@@ -78,24 +114,10 @@ struct Interpreter::Impl {
   Value call_native(const std::shared_ptr<const Native>& f, std::vector<CallArg>& args, grammar::Span span);
   Value call_row(const ir::OpDef& op, std::vector<CallArg>& args, grammar::Span span);
 
-  // ---- operations with a span: RuntimeErrors become errors of the script there
-  // What is recorded from inside of the library belongs to the script's line, for whoever reads the graph; errors while
-  // recording keep their own place, with the calls that led there (report.h).
-  grammar::Span recorded_at(grammar::Span span) const {
-    return calls.user.known() && ctx.tracing() ? calls.user : span;
-  }
+  // ---- errors with a span (interpreter.h)
   template <class F>
   auto at(grammar::Span span, F f) -> decltype(f()) {
-    const grammar::Span recorded = recorded_at(span);
-    ctx.set_span(recorded);
-    try {
-      return f();
-    } catch (const runtime::RuntimeError& e) {
-      throw grammar::Error(e.code, span, e.what());
-    } catch (grammar::Error& e) {
-      if (!e.diagnostic.span.known() || e.diagnostic.span == recorded) e.diagnostic.span = span;
-      throw;
-    }
+    return in.at(span, f);
   }
   [[noreturn]] void fail(std::string code, grammar::Span span, std::string message,
                          std::vector<std::string> notes = {}) {
@@ -103,8 +125,45 @@ struct Interpreter::Impl {
   }
 };
 
-// Containers in place where nobody else holds them, else copied first.
-std::vector<Value>& own_items(Value& v);
-Record& own_fields(Value& v);
+// ---- forms of the language that have a file of their own: each is called by the walk in one place
+// literals.cpp
+Value eval_string(Interpreter::Impl& m, const grammar::StringLit& s);
+Value eval_sequence(Interpreter::Impl& m, const std::vector<grammar::Element>& elements, bool list);
+Value eval_record(Interpreter::Impl& m, const grammar::RecordLit& r);
+// call_expr.cpp
+Value eval_call(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Call& c);
+Value eval_pipe(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Pipe& p);
+// index/index_expr.cpp
+Value eval_index(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Index& x);
+// layouts/shard_expr.cpp
+Value eval_shard(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Shard& s);
+Value eval_spec(Interpreter::Impl& m, const grammar::SpecLit& s);
+Value eval_type(Interpreter::Impl& m, const grammar::Expr& e, const grammar::TypeLit& t);
+// layouts/mesh_stmt.cpp: what they declare holds for the rest of the block
+void exec_mesh(Interpreter::Impl& m, const grammar::MeshStmt& s, grammar::Span span);
+void exec_rules(Interpreter::Impl& m, const grammar::RulesStmt& s);
+// call.cpp
+Value eval_function(Interpreter::Impl& m, const grammar::FunctionPtr& f);
+// Runs the body of a function whose arguments are in `f` already.
+Value run_bound(Interpreter::Impl& m, ActiveFrame& f, const Closure& closure, grammar::Span span);
+// statements.cpp
+Flow exec_block(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Block& b, Value* out);
+Flow eval_use(Interpreter::Impl& m, const grammar::UseExpr& u, Value& out);
+// loops.cpp
+Flow exec_for(Interpreter::Impl& m, const grammar::ForStmt& s, grammar::Span span);
+Flow exec_while(Interpreter::Impl& m, const grammar::WhileStmt& s, grammar::Span span);
+// flow/: conditions and ranges that only a run knows, as one node of the program instead of a copy of the body for each
+// turn
+Value traced_if(Interpreter::Impl& m, const grammar::Expr& e, const grammar::IfExpr& x, const trace::Tensor& condition);
+void traced_while(Interpreter::Impl& m, const grammar::WhileStmt& s, grammar::Span span);
+// `begin`, `end` and `step` (not 0) are those of the statement's range. False, and nothing done, where both ends are
+// known.
+bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& begin, const Value& end,
+                std::int64_t step, grammar::Span span);
+// assign.cpp
+Flow exec_assign(Interpreter::Impl& m, const grammar::AssignStmt& s);
+// modules.cpp. Parses, resolves and runs a text as the top level of `env`. `main`: --set applies.
+Value run_module(Interpreter::Impl& m, const std::shared_ptr<ModuleEnv>& env, std::uint32_t source, bool main);
+Value import_module(Interpreter::Impl& m, const grammar::ImportStmt& s, grammar::Span span);
 
 }  // namespace shard::lang

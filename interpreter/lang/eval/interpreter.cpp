@@ -3,11 +3,12 @@
 
 #include <iostream>
 
-#include "grammar/parse.h"
+#include "grammar/kept.h"
 #include "interpreter/lang/eval/impl.h"
 
 namespace shard::lang {
 
+using grammar::Kept;
 using grammar::Span;
 using Impl = Interpreter::Impl;
 
@@ -16,11 +17,6 @@ namespace {
 // The host enters the evaluator, perhaps on another thread than before, perhaps from a function that a script called.
 template <class F>
 Value entered(Impl& m, F body) {
-  struct Count {
-    int& n;
-    explicit Count(int& entries) : n(++entries) {}
-    ~Count() { --n; }
-  };
   Calls& calls = m.calls;
   runtime::Stop& stop = m.ctx.pool().stop();
   if (calls.entries == 0) {
@@ -32,7 +28,7 @@ Value entered(Impl& m, F body) {
   };
   Value out;
   try {
-    const Count count(calls.entries);
+    const Kept count(calls.entries, calls.entries + 1);
     calls.stack.run([&] { out = body(); });
   } catch (const grammar::Error& e) {
     heard(e.diagnostic.code);
@@ -124,32 +120,26 @@ Value Interpreter::run(std::string name, std::string text) {
   });
 }
 
-Value Interpreter::enter(std::string text, int line) {
+Value Interpreter::run_lasting(std::string name, std::string text, int line) {
   return entered(*impl_, [&] {
-    ModuleEnv& scope = lasting_scope(impl_->modules);
-    scope.name = "repl";
-    scope.uses_all = true;
-    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add("repl", std::move(text), line), false);
+    lasting_scope(impl_->modules).name = name;
+    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add(name, std::move(text), line), false);
     impl_->poll({});
     return out;
   });
+}
+
+Value Interpreter::enter(std::string text, int line) {
+  lasting_scope(impl_->modules).uses_all = true;
+  return run_lasting("repl", std::move(text), line);
 }
 
 Value Interpreter::continue_with(std::string name, std::string text) {
-  return entered(*impl_, [&] {
-    lasting_scope(impl_->modules).name = name;
-    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add(name, std::move(text)), false);
-    impl_->poll({});
-    return out;
-  });
+  return run_lasting(std::move(name), std::move(text), 1);
 }
 
 Value Interpreter::call(const Value& f, std::vector<CallArg> args, Span span) {
-  return entered(*impl_, [&] {
-    Value out = impl_->call(f, args, span);
-    if (span.known()) context_.set_span(span);  // what the host does next is of its own call again
-    return out;
-  });
+  return entered(*impl_, [&] { return hand_on(f, args, span); });
 }
 
 Value Interpreter::call(const Value& f, std::vector<Value> args, Span span) {
@@ -186,6 +176,51 @@ Interpreter::OwnScope::~OwnScope() {
   in_.impl_->modules.lasting = lasting_;
 }
 
+Value Interpreter::load_module(const std::string& name, Span span) {
+  grammar::ImportStmt import;
+  import.module = name;
+  return import_module(*impl_, import, span);
+}
+
 void Interpreter::forget_module(const std::string& name) { impl_->modules.loaded.erase(name); }
+
+trace::Traced Interpreter::trace(std::span<const runtime::Type> params, const TraceBody& body, bool types_only,
+                                 std::span<const std::optional<trace::HostNumber>> known, ReadObserver* observer) {
+  Cells& cells = impl_->cells;
+  const auto inside = [&](std::span<const trace::Tensor> given) {
+    const bool told = observer && observer != cells.observer;
+    const Kept what(cells.observer, told ? observer : cells.observer);
+    const Kept of_older(cells.observer_floor, told ? cells.next_serial : cells.observer_floor);
+    const Kept outside(cells.trace_floor, cells.next_serial);
+    return body(given);
+  };
+  return context_.trace(params, inside, known, types_only);
+}
+
+// ---- what the rooms above ask
+
+Builtins& Interpreter::builtins() { return impl_->builtins; }
+Surroundings& Interpreter::surroundings() { return impl_->surroundings; }
+Checker* Interpreter::checker() { return impl_->checker; }
+Fixer* Interpreter::fixer() { return impl_->fixer.get(); }
+void Interpreter::set_fixer(std::unique_ptr<Fixer> fixer) { impl_->fixer = std::move(fixer); }
+void Interpreter::set_modifiers(WithModifiers with_modifiers) { impl_->with_modifiers = with_modifiers; }
+bool Interpreter::wanted(const grammar::Diagnostic& warning) { return impl_->warnings.wanted(warning, sources_); }
+
+Value Interpreter::hand_on(const Value& f, std::vector<CallArg>& args, Span span) {
+  Value out = impl_->call(f, args, span);
+  if (span.known()) context_.set_span(span);  // what is recorded next is of the call itself again
+  return out;
+}
+
+Value Interpreter::eval(const grammar::Expr& e) { return impl_->eval(e); }
+const Value* Interpreter::peek(const grammar::Expr& e) { return impl_->peek(e); }
+Value Interpreter::binary(grammar::BinaryOp op, const Value& l, const Value& r, Span span) {
+  return impl_->binary(op, l, r, span);
+}
+
+Span Interpreter::recorded_at(Span span) const {
+  return impl_->calls.user.known() && context_.tracing() ? impl_->calls.user : span;
+}
 
 }  // namespace shard::lang

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +20,14 @@
 
 namespace shard::lang {
 
+class Builtins;       // builtins.h: names that no script declares
+class Checker;        // hooks.h
 struct CompiledCall;  // jit.h: one call of a function, compiled
+class Fixer;          // hooks.h
 class Interpreter;
 struct ModuleEnv;
+struct ReadObserver;  // hooks.h
+class Surroundings;   // surroundings.h: the rules, and a scope for them and the mesh
 
 struct Options {
   int devices = 8;
@@ -55,7 +61,7 @@ struct Options {
   bool deny_warnings = false;
   std::function<void(const std::string& path)> not_written;  // told of what is not written; absent: files are written
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
-  // Of a script that is foretold (`shard estimate`), else null: how often it calls what it compiled. Loops over many
+  // Of a script that is predicted (`shard estimate`), else null: how often it calls what it compiled. Loops over many
   // numbers whose turns do the same are then left early, and the turns that are missing are counted.
   std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts;
   // Told of each mesh axis that a script declares (null), and of each logical name of `rules` with what is written.
@@ -82,6 +88,7 @@ class Interpreter {
   void define(Native native);                             // a builtin, below all scopes of scripts
   void define(std::string name, Value constant);          // e.g. inf
   std::optional<Value> builtin(const std::string& name);  // a native, a constant or an operation
+  Builtins& builtins();                                   // all of them
   trace::Context& context() { return context_; }
   const Options& options() const { return options_; }
   grammar::SourceMap& sources() { return sources_; }
@@ -90,6 +97,8 @@ class Interpreter {
   // Tells a warning; one that stands inside of the library is of the script's call that led there.
   void warn(std::string_view code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
             std::vector<grammar::Fix> fixes = {});
+  bool wanted(const grammar::Diagnostic& warning);  // whether one that was found is to be told (Warnings::wanted)
+  std::set<std::string>& not_written() { return not_written_; }  // paths, where nothing is run
 
   // ---- running. Errors are grammar::Error with the calls that led there. A run ends early where the pool's Stop says
   // so (runtime/array/stop.h): Error("interrupt"), or of the limit that was reached.
@@ -114,13 +123,16 @@ class Interpreter {
     Interpreter& in_;
     std::shared_ptr<ModuleEnv> main_, lasting_;
   };
-  void forget_module(const std::string& name);  // the next import reads it again
+  Value load_module(const std::string& name, grammar::Span span);  // what `import name` gives
+  void forget_module(const std::string& name);                     // the next import reads it again
 
   // ---- what host functions ask
   // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.
-  trace::Traced trace(std::span<const runtime::Type> params,
-                      const std::function<std::vector<trace::Tensor>(std::span<const trace::Tensor>)>& body,
-                      bool types_only = false);
+  using TraceBody = std::function<std::vector<trace::Tensor>(std::span<const trace::Tensor>)>;
+  // Of a function that is compiled: `known` are the host numbers among the arguments, and `observer` is told what the
+  // body reads from outside.
+  trace::Traced trace(std::span<const runtime::Type> params, const TraceBody& body, bool types_only = false,
+                      std::span<const std::optional<trace::HostNumber>> known = {}, ReadObserver* observer = nullptr);
   trace::Tensor tensor(const Value& v,
                        grammar::Span span);  // arrays and host numbers (weak scalars), nested lists of numbers
   std::int64_t integer(const Value& v, grammar::Span span,
@@ -134,15 +146,48 @@ class Interpreter {
   ir::Layout resolve(const Spec& spec, int rank, grammar::Span span, const runtime::MeshRef& mesh = nullptr);
   [[noreturn]] void fail(std::string code, grammar::Span span, std::string message,
                          std::vector<std::string> notes = {});
+  // RuntimeErrors of `f` become errors of the script at `span`, which is also where what it records belongs to.
+  template <class F>
+  auto at(grammar::Span span, F f) -> decltype(f()) {
+    const grammar::Span recorded = recorded_at(span);
+    context_.set_span(recorded);
+    try {
+      return f();
+    } catch (const runtime::RuntimeError& e) {
+      throw grammar::Error(e.code, span, e.what());
+    } catch (grammar::Error& e) {
+      if (!e.diagnostic.span.known() || e.diagnostic.span == recorded) e.diagnostic.span = span;
+      throw;
+    }
+  }
 
-  struct Impl;
+  // ---- what the rooms above evaluation ask (lang/staging, fixes, check)
+  Surroundings& surroundings();
+  Checker* checker();  // set while a script is checked in place of being run
+  Fixer* fixer();      // null: errors go without fixes
+  void set_fixer(std::unique_ptr<Fixer> fixer);
+  // What makes a `jit fn` of the function that was written (hooks.h).
+  void set_modifiers(Value (*with_modifiers)(Interpreter&, std::shared_ptr<Closure>));
+  // Of the call that is under way, by what wraps a function: the arguments are left where it fails before using them.
+  Value hand_on(const Value& f, std::vector<CallArg>& args, grammar::Span span);
+  // Parts of a statement that failed: values of expressions in the running function, operators on other operands.
+  Value eval(const grammar::Expr& e);
+  const Value* peek(const grammar::Expr& e);  // a variable's value in place; null where there is none to see
+  Value binary(grammar::BinaryOp op, const Value& l, const Value& r, grammar::Span span);
+  // What is recorded from inside of the library belongs to the script's line, for whoever reads the graph; errors while
+  // recording keep their own place, with the calls that led there (report.h).
+  grammar::Span recorded_at(grammar::Span span) const;
+
+  struct Impl;  // the inside, of lang/eval alone
   Impl& impl() { return *impl_; }
 
  private:
+  Value run_lasting(std::string name, std::string text, int line);  // in the scope that stays
   trace::Context& context_;
   Options options_;
   grammar::SourceMap sources_;
   std::vector<std::function<void()>> last_;
+  std::set<std::string> not_written_;
   std::unique_ptr<Impl> impl_;
 };
 

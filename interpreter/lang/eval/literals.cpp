@@ -1,7 +1,6 @@
 // Literals that are made of parts: strings with values in them, lists, tuples, records.
-#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 

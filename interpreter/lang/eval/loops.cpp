@@ -1,11 +1,9 @@
 // Loops on the host: over ranges, lists, rows of arrays, loaders, and `while`. A loop whose range or condition only a
 // run knows is handed to flow/traced_flow.h.
-#include "interpreter/lang/eval/flow/traced_flow.h"
-#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
-#include "interpreter/lang/values/parts.h"
-#include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
@@ -16,7 +14,7 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-constexpr std::int64_t kLooked = 100;  // turns of a loop that is foretold: twice as many stand for all
+constexpr std::int64_t kLooked = 100;  // turns of a loop that is predicted: twice as many stand for all
 
 // One turn; true where the loop goes on. A flow other than break and continue is left in `out`.
 template <class F>

@@ -6,10 +6,9 @@
 #include <set>
 
 #include "grammar/advice/advice.h"
+#include "grammar/kept.h"
 #include "grammar/parse.h"
-#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::lang {
@@ -93,18 +92,6 @@ void refuse_unknown_layouts(Impl& m) {
   }
 }
 
-// While it lives nobody looks at statements in place of running them.
-class NotChecked {
- public:
-  explicit NotChecked(Impl& m) : m_(m), checker_(std::exchange(m.checker, nullptr)) {}
-  ~NotChecked() { m_.checker = checker_; }
-  NotChecked(const NotChecked&) = delete;
-
- private:
-  Impl& m_;
-  Checker* checker_;
-};
-
 // Unknown names that a module of the library has, by this name or by one of another library: LayerNorm.
 void look_in_library(Impl& m, std::vector<Diagnostic>& errors) {
   const std::vector<std::string> modules{"nn", "optim", "train"};
@@ -116,7 +103,7 @@ void look_in_library(Impl& m, std::vector<Diagnostic>& errors) {
       import.module = module;
       Value all;
       try {
-        const NotChecked as_in_a_run(m);
+        const Kept as_in_a_run(m.checker, nullptr);
         all = import_module(m, import, {});
       } catch (const Error&) { continue; }  // an engine without the library
       const Record* r = all.fields();
@@ -176,7 +163,7 @@ Value set_value(Impl& m, const std::string& name, const std::string& text) {
   if (parsed.module->body.size() != 1 || !std::holds_alternative<ExprStmt>(parsed.module->body[0]->node))
     m.fail("value", Span{source, 0, static_cast<std::uint32_t>(text.size())}, "--set " + name + " takes one value");
   const auto env = m.modules.add("--set");
-  const NotChecked as_in_a_run(m);
+  const Kept as_in_a_run(m.checker, nullptr);
   return execute(m, env, resolved(m, parsed.module, *env), false);
 }
 
@@ -184,7 +171,7 @@ Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_
   FrameMemory memory(m.frames, unit->top);
   memory.frame.unit = unit.get();
   memory.frame.module = env.get();
-  FrameScope scope(m.frames, memory.frame);
+  const Kept scope(m.frames.active, &memory.frame);
   Value last;
   for (const StmtPtr& statement : unit->tree->body) {
     const Stmt& s = *statement;

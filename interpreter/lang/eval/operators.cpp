@@ -3,6 +3,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "grammar/operator_table.h"
+
 namespace shard::lang {
 namespace {
 
@@ -10,43 +12,21 @@ using grammar::AssignOp;
 using grammar::BinaryOp;
 using grammar::UnaryOp;
 
-struct Row {
-  std::string_view row, sign;
-};
-
 // In the order of BinaryOp.
-constexpr std::array<Row, 21> kBinary = {{{"logical_or", "or"},
-                                          {"logical_and", "and"},
-                                          {"eq", "=="},
-                                          {"ne", "!="},
-                                          {"lt", "<"},
-                                          {"le", "<="},
-                                          {"gt", ">"},
-                                          {"ge", ">="},
-                                          {"", ".."},
-                                          {"bit_or", "|"},
-                                          {"bit_and", "&"},
-                                          {"shift_left", "<<"},
-                                          {"shift_right", ">>"},
-                                          {"add", "+"},
-                                          {"sub", "-"},
-                                          {"mul", "*"},
-                                          {"div", "/"},
-                                          {"floor_divide", "//"},
-                                          {"mod", "%"},
-                                          {"matmul", "@"},
-                                          {"pow", "**"}}};
+constexpr std::array<std::string_view, 21> kBinary = {
+    "logical_or", "logical_and", "eq",  "ne",  "lt",  "le",  "gt",           "ge",  "",       "bit_or", "bit_and",
+    "shift_left", "shift_right", "add", "sub", "mul", "div", "floor_divide", "mod", "matmul", "pow"};
 // In the order of UnaryOp.
-constexpr std::array<Row, 4> kUnary = {{{"neg", "-"}, {"", "+"}, {"bit_not", "~"}, {"logical_not", "not"}}};
+constexpr std::array<std::string_view, 4> kUnary = {"neg", "", "bit_not", "logical_not"};
 static_assert(static_cast<std::size_t>(BinaryOp::Pow) + 1 == kBinary.size());
 static_assert(static_cast<std::size_t>(UnaryOp::Not) + 1 == kUnary.size());
 
 }  // namespace
 
-std::string_view row_of(BinaryOp op) { return kBinary[static_cast<std::size_t>(op)].row; }
-std::string_view row_of(UnaryOp op) { return kUnary[static_cast<std::size_t>(op)].row; }
-std::string_view sign_of(BinaryOp op) { return kBinary[static_cast<std::size_t>(op)].sign; }
-std::string_view sign_of(UnaryOp op) { return kUnary[static_cast<std::size_t>(op)].sign; }
+std::string_view row_of(BinaryOp op) { return kBinary[static_cast<std::size_t>(op)]; }
+std::string_view row_of(UnaryOp op) { return kUnary[static_cast<std::size_t>(op)]; }
+std::string_view sign_of(BinaryOp op) { return grammar::row(op).token; }
+std::string_view sign_of(UnaryOp op) { return grammar::row(op).token; }
 
 BinaryOp operator_of(AssignOp op) {
   switch (op) {

@@ -18,6 +18,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "grammar/kept.h"
 #include "runtime/array/shape.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -133,19 +134,10 @@ const RunStack::Region& RunStack::of_thread() {
 }
 
 void RunStack::run_within(Region region, void (*body)(void*), void* context) {
-  struct Restore {
-    RunStack& s;
-    Region now;
-    char* end;
-    ~Restore() {
-      s.now_ = now;
-      s.end_ = end;
-    }
-  } restore{*this, now_, end_};
-  now_ = region;
   char* const here = static_cast<char*>(__builtin_frame_address(0));
   const std::ptrdiff_t left = here - region.begin;
-  end_ = here - std::min(left - static_cast<std::ptrdiff_t>(kStackReserve), kStackUsed);
+  const grammar::Kept now(now_, region);
+  const grammar::Kept end(end_, here - std::min(left - static_cast<std::ptrdiff_t>(kStackReserve), kStackUsed));
   body(context);
 }
 

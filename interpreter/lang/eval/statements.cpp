@@ -1,8 +1,7 @@
 // Statements and blocks. Break, continue and return travel as a Flow from statement to statement; only where one stands
 // inside an operand (`1 + if c { return 2 } else { 3 }`) a FlowSignal is thrown, to the nearest loop or call.
-#include "interpreter/lang/eval/forms.h"
+#include "grammar/overloaded.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/layouts/mesh_stmt.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "runtime/channel/processes.h"
 
@@ -123,67 +122,50 @@ void Impl::poll(Span span) {
 
 Flow Impl::exec(const Stmt& s, Value* value) {
   poll(s.span);
-  struct Visitor {
-    Impl& m;
-    const Stmt& s;
-    Value* value;
-    Flow operator()(const LetStmt& x) const {
-      Value v;
-      if (Flow flow = m.eval_flow(*x.value, v); flow != Flow::Next) return flow;
-      m.bind(*x.pattern, std::move(v), false);
-      if (m.checker) m.checker->declared(x, s.span);
-      return Flow::Next;
-    }
-    Flow operator()(const FnStmt& x) const {
-      m.declare(m.slot(x.function->id), eval_function(m, x.function), false);
-      return Flow::Next;
-    }
-    Flow operator()(const MeshStmt& x) const {
-      exec_mesh(m, x, s.span);
-      return Flow::Next;
-    }
-    Flow operator()(const UseStmt& x) const {
-      m.ctx.set_mesh(used_mesh(m, *x.mesh));
-      return Flow::Next;
-    }
-    Flow operator()(const RulesStmt& x) const {
-      exec_rules(m, x);
-      return Flow::Next;
-    }
-    Flow operator()(const TestStmt& x) const {
-      exec_test(m, x, s.span);
-      return Flow::Next;
-    }
-    Flow operator()(const ImportStmt& x) const {
-      m.declare(m.slot(x.id), import_module(m, x, s.span), false);
-      return Flow::Next;
-    }
-    Flow operator()(const ForStmt& x) const { return exec_for(m, x, s.span); }
-    Flow operator()(const WhileStmt& x) const { return exec_while(m, x, s.span); }
-    Flow operator()(const BreakStmt&) const {
-      m.flow_span = s.span;
-      return Flow::Break;
-    }
-    Flow operator()(const ContinueStmt&) const {
-      m.flow_span = s.span;
-      return Flow::Continue;
-    }
-    Flow operator()(const ReturnStmt& x) const {
-      Value v;
-      if (x.value)
-        if (Flow flow = m.eval_flow(*x.value, v); flow != Flow::Next) return flow;
-      m.returned = std::move(v);
-      m.flow_span = s.span;
-      return Flow::Return;
-    }
-    Flow operator()(const AssignStmt& x) const { return exec_assign(m, x); }
-    Flow operator()(const ExprStmt& x) const {
-      if (value) return m.eval_flow(*x.value, *value);
-      Value unused;
-      return m.eval_flow(*x.value, unused);
-    }
+  const auto left = [&](Flow flow) {
+    flow_span = s.span;
+    return flow;
   };
-  return std::visit(Visitor{*this, s, value}, s.node);
+  const Overloaded step{
+      [&](const LetStmt& x) {
+        Value v;
+        if (Flow flow = eval_flow(*x.value, v); flow != Flow::Next) return flow;
+        bind(*x.pattern, std::move(v), false);
+        if (checker) checker->declared(x, s.span);
+        return Flow::Next;
+      },
+      [&](const FnStmt& x) { declare(slot(x.function->id), eval_function(*this, x.function), false); },
+      [&](const MeshStmt& x) { exec_mesh(*this, x, s.span); },
+      [&](const UseStmt& x) { ctx.set_mesh(used_mesh(*this, *x.mesh)); },
+      [&](const RulesStmt& x) { exec_rules(*this, x); },
+      [&](const TestStmt& x) { exec_test(*this, x, s.span); },
+      [&](const ImportStmt& x) { declare(slot(x.id), import_module(*this, x, s.span), false); },
+      [&](const ForStmt& x) { return exec_for(*this, x, s.span); },
+      [&](const WhileStmt& x) { return exec_while(*this, x, s.span); },
+      [&](const BreakStmt&) { return left(Flow::Break); },
+      [&](const ContinueStmt&) { return left(Flow::Continue); },
+      [&](const ReturnStmt& x) {
+        Value v;
+        if (x.value)
+          if (Flow flow = eval_flow(*x.value, v); flow != Flow::Next) return flow;
+        returned = std::move(v);
+        return left(Flow::Return);
+      },
+      [&](const AssignStmt& x) { return exec_assign(*this, x); },
+      [&](const ExprStmt& x) {
+        Value unused;
+        return eval_flow(*x.value, value ? *value : unused);
+      }};
+  return std::visit(
+      [&](const auto& x) {
+        if constexpr (std::is_void_v<decltype(step(x))>) {
+          step(x);
+          return Flow::Next;
+        } else {
+          return step(x);
+        }
+      },
+      s.node);
 }
 
 }  // namespace shard::lang

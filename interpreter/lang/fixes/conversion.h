@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grammar/diagnostic.h"
+#include "interpreter/lang/values/value.h"
 #include "runtime/mesh/type.h"
 
 namespace shard::lang {
@@ -22,5 +23,11 @@ std::optional<Conversion> conversion(const runtime::Type& have, const runtime::T
 // `(shard TEXT as SPEC)` in place of what is written at `span`.
 grammar::Fix shard_fix(const grammar::SourceMap& sources, std::string advice, grammar::Span span,
                        const std::string& spec);
+
+// One leaf of a tree that has to be laid out otherwise, as source text: in the literal where it stands, or by a tree
+// made anew of a variable, `{...p, w: shard p.w as P(@X)}`.
+// `whole`: where the tree is written; `path`: how the leaf is reached in it (".w[0]"; "" for a leaf alone).
+std::optional<grammar::Fix> tree_fix(const grammar::SourceMap& all, std::string advice, grammar::Span whole,
+                                     const Value& tree, const std::string& path, const std::string& spec);
 
 }  // namespace shard::lang

@@ -9,7 +9,7 @@ namespace shard::lang {
 
 class Fixes final : public Fixer {
  public:
-  explicit Fixes(Interpreter& in) : in_(in), m_(in.impl()) {}
+  explicit Fixes(Interpreter& in) : in_(in) {}
   // fix.cpp
   void binary(grammar::Error& error, const grammar::Expr& e, const Value& left, const Value& right) override;
   void assign(grammar::Error& error, const grammar::AssignStmt& s, const Value& value) override;
@@ -19,12 +19,11 @@ class Fixes final : public Fixer {
   // call_fix.cpp
   void call(grammar::Error& error, const grammar::Expr& e, const Value& function, const std::vector<CallArg>& args,
             const std::vector<const grammar::Expr*>& written) override;
+  void leaf(grammar::Error& error, grammar::Span whole, const Value& tree, const std::string& path,
+            const std::string& spec) override;
   // spec_fix.cpp
   void shard(grammar::Error& error, const grammar::Expr& e, const Value& value, const Value& spec,
              const runtime::MeshRef& mesh) override;
-  // tree_fix.cpp
-  void leaf(grammar::Error& error, grammar::Span whole, const Value& tree, const std::string& path,
-            const std::string& spec) override;
   // region_fix.cpp
   void branches(grammar::Error& error, const grammar::Expr& e, const grammar::IfExpr& x,
                 const std::vector<Differing>& to_first, const std::vector<Differing>& to_second) override;
@@ -33,7 +32,6 @@ class Fixes final : public Fixer {
 
  private:
   Interpreter& in_;
-  Interpreter::Impl& m_;
 };
 
 // From here on this engine's errors carry fixes. Called where an engine is put together (stdlib::install).

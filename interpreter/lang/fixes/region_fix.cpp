@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "grammar/stable_sort.h"
+#include "grammar/walk.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/report/written.h"
@@ -37,7 +38,7 @@ bool assigns(const Stmt& s, const std::string& variable) {
     return n && n->name == variable;
   };
   if (named(*a->target)) return true;
-  const auto* several = elements_of(a->target.get());
+  const auto* several = elements_of(*a->target);
   return several && std::any_of(several->begin(), several->end(), [&](const Element& x) { return named(*x.value); });
 }
 

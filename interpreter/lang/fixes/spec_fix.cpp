@@ -1,19 +1,19 @@
-#include "interpreter/lang/fixes/spec_fix.h"
-
+// A spec written in place that does not fit its array: names that are near, an axis once, as many entries as
+// dimensions, and no axis that does not divide.
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/fixes/candidates.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
 using namespace grammar;
 
-std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const runtime::Shape& shape,
+std::optional<Spec> fitting(Interpreter& in, const Spec& written, const runtime::Shape& shape,
                             const runtime::MeshRef& mesh, Span span) {
   Spec fitted = written;
   fitted.dims.resize(std::min(fitted.dims.size(), shape.size()));
@@ -31,7 +31,7 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
   auto kept_of = [&](const std::vector<std::string>& names, std::int64_t left) {
     std::vector<std::string> kept;
     for (const std::string& name : names) {
-      const Record* rules = m.surroundings.rules().fields();
+      const Record* rules = in.surroundings().rules().fields();
       auto near = mesh->find(name) ? std::optional<std::string>(name) : near_miss(name, axes);
       if (!near && free.size() == 1) near = free[0];
       if (rules && rules->find(name)) known = false;
@@ -54,7 +54,7 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
   if (!known || fitted == written) return std::nullopt;
   while (!fitted.dims.empty() && fitted.dims.back() == SpecEntry{}) fitted.dims.pop_back();
   try {
-    const ir::Layout layout = m.in.resolve(fitted, static_cast<int>(shape.size()), span, mesh);
+    const ir::Layout layout = in.resolve(fitted, static_cast<int>(shape.size()), span, mesh);
     ir::check_layout(shape, layout);
   } catch (const std::exception&) { return std::nullopt; }
   return fitted;
@@ -65,7 +65,7 @@ namespace {
 // The spec of each leaf, as far as the text shows it: a literal for it alone, or one for a whole part of the tree.
 class SpecFix {
  public:
-  SpecFix(Interpreter::Impl& m, runtime::MeshRef mesh, Span span) : m_(m), mesh_(std::move(mesh)), span_(span) {}
+  SpecFix(Interpreter& in, runtime::MeshRef mesh, Span span) : in_(in), mesh_(std::move(mesh)), span_(span) {}
 
   std::optional<Fix> of(const Value& value, const Value& spec, const Expr* written) {
     if (!written) return std::nullopt;
@@ -75,7 +75,7 @@ class SpecFix {
       bool changed = false;
       for (const Value& v : leaves(value)) {  // every array below has to fit
         if (!is_array(v)) continue;
-        if (auto fits = fitting(m_, now, v.tensor().type().shape, mesh_, span_)) now = *fits, changed = true;
+        if (auto fits = fitting(in_, now, v.tensor().type().shape, mesh_, span_)) now = *fits, changed = true;
       }
       if (!changed) return std::nullopt;
       return Fix{"a layout that fits", written->span, lang::show(now)};
@@ -94,7 +94,7 @@ class SpecFix {
   }
 
  private:
-  Interpreter::Impl& m_;
+  Interpreter& in_;
   runtime::MeshRef mesh_;
   Span span_;
 };
@@ -103,9 +103,9 @@ class SpecFix {
 
 void Fixes::shard(Error& error, const Expr& e, const Value& value, const Value& spec, const runtime::MeshRef& on) {
   const grammar::Shard& x = std::get<grammar::Shard>(e.node);
-  const runtime::MeshRef mesh = on ? on : m_.ctx.mesh();
+  const runtime::MeshRef mesh = on ? on : in_.context().mesh();
   if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty() || !mesh) return;
-  if (auto fix = SpecFix(m_, mesh, e.span).of(value, spec, x.spec.get()))
+  if (auto fix = SpecFix(in_, mesh, e.span).of(value, spec, x.spec.get()))
     error.diagnostic.fixes.push_back(std::move(*fix));
 }
 

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/ir/elsewhere.h"
+#include "interpreter/ir/op.h"
 
 namespace shard::lang {
 
 class Aliases {  // one an engine
  public:
   Aliases();  // with the names that no function of ours stands behind
-  void add(std::string_view function, const std::vector<ir::Elsewhere>& names);
+  void add(std::string_view function, const std::vector<ir::Alias>& names);
   // The name here that may be put in its place as it stands: float32 -> f32, concatenate -> concat; or empty.
   std::string_view name_here(std::string_view name) const;
   // A sentence that says how it is done here, or empty.

@@ -59,7 +59,7 @@ void Lint::let(const LetStmt& s, Span span, const std::vector<Variable*>& declar
     if (const auto* first = std::get_if<NamePattern>(&parts->elements[0]->node))
       updates(first->name, *s.value, s.pattern->span);
   if (std::holds_alternative<RecordPattern>(s.pattern->node) && declared.size() != 1) return;
-  lets_.push_back({declared, outside, span, s.pattern->span, loops_.empty() ? Span{} : loops_.back()});
+  lets_.push_back({declared, outside, span, s.pattern->span, loops.empty() ? Span{} : loops.back()});
 }
 
 void Lint::swapped(const LetStmt& s) {
@@ -105,7 +105,7 @@ void Lint::updates(const std::string& first, const Expr& value, Span targets) {
 void Lint::assigned(const Variable* v, const FunctionState* by, Span target, Span statement, bool part) {
   Facts& f = facts_[v];
   if (f.parameter && f.assignments.empty()) assigned_parameters_.push_back(v);
-  f.assignments.push_back({by, target, statement, part, loops_.empty() ? Span{} : loops_.front()});
+  f.assignments.push_back({by, target, statement, part, loops.empty() ? Span{} : loops.front()});
 }
 
 void Lint::block(const std::vector<StmtPtr>& body) {

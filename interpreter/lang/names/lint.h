@@ -30,10 +30,7 @@ class Lint {
   void assigned(const Variable* v, const FunctionState* by, grammar::Span target, grammar::Span statement, bool part);
   void assignment(const grammar::AssignStmt& s);
   void block(const std::vector<grammar::StmtPtr>& body);
-  void enter_loop(grammar::Span loop) { loops_.push_back(loop); }
-  void leave_loop() { loops_.pop_back(); }
-  std::vector<grammar::Span> enter_function() { return std::exchange(loops_, {}); }  // loops around it are not its own
-  void leave_function(std::vector<grammar::Span> loops) { loops_ = std::move(loops); }
+  std::vector<grammar::Span> loops;  // that are open in the function that is walked
   // Calls by name, and variables with the name of a builtin function; `scope`: the innermost one (Scope::id).
   void calls(const Variable* v, grammar::Span span) { facts_[v].called = span; }
   void calls_builtin(const std::string& name, int scope) { builtin_calls_.insert({scope, name}); }
@@ -86,7 +83,6 @@ class Lint {
   std::vector<Let> lets_;
   std::map<std::uint32_t, std::string> last_lets_;  // of a function's body, by where they begin: the function's name
   std::vector<std::pair<const Variable*, grammar::Span>> functions_;
-  std::vector<grammar::Span> loops_;  // of the function that is walked
   std::set<std::pair<int, std::string>> builtin_calls_;
   std::vector<Hidden> hidden_;
   std::map<std::string, bool> axis_of_one_;

@@ -92,7 +92,7 @@ void Resolver::finish() {
     if (v->global >= 0) shared = module_.variables[static_cast<std::size_t>(v->global)].in_function;
     if (!shared) flags(id) |= kMove;
   }
-  for (const PendingBlock& p : blocks_) {
+  for (const DeferredBlock& p : blocks_) {
     BlockInfo& info = unit_.blocks[p.index];
     bool any = false;
     for (std::size_t i = p.first; i < p.end; ++i) {

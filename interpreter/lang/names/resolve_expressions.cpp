@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "grammar/kept.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -11,10 +13,6 @@ void Resolver::items(const Index& x) {
   for (auto& i : x.items)
     for (const ExprPtr* e : {&i.value, &i.start, &i.stop, &i.step})
       if (*e) expr(**e);
-}
-
-void Resolver::arguments(const std::vector<Arg>& args) {
-  for (auto& a : args) expr(*a.value);
 }
 
 void Resolver::entries(const SpecLit& spec) {
@@ -26,84 +24,52 @@ void Resolver::entries(const SpecLit& spec) {
 }
 
 void Resolver::expr(const Expr& e, bool used) {
-  std::visit(overloaded{[&](const NameRef& n) { reference(n.name, e.id, e.span); },
-                        [&](const StringLit& x) {
-                          for (auto& p : x.pieces)
-                            if (p.value) expr(*p.value);
-                        },
-                        [&](const SpecLit& x) { entries(x); },
-                        [&](const AxisLit& x) {
-                          for (auto& w : x.names) unit_.axes.named.insert(w.text);
-                        },
-                        [&](const TypeLit& x) {
-                          axis_names(x);
-                          for (auto& d : x.dims)
-                            if (d.size) expr(*d.size);
-                        },
-                        [&](const TupleLit& x) {
-                          for (auto& i : x.elements) expr(*i.value);
-                        },
-                        [&](const ListLit& x) {
-                          for (auto& i : x.elements) expr(*i.value);
-                        },
-                        [&](const RecordLit& x) {
-                          for (auto& i : x.entries) {
-                            if (i.key) expr(*i.key);
-                            expr(*i.value);
-                          }
-                        },
-                        [&](const Block& x) { block(e, x, used); },
-                        [&](const IfExpr& x) {
-                          if (!used) flags(e.id) |= kUnused;
-                          expr(*x.condition);
-                          collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
-                          expr(*x.then, used);
-                          if (x.otherwise) expr(*x.otherwise, used);
-                          collectors_.pop_back();
-                        },
-                        [&](const UseExpr& x) {
-                          expr(*x.mesh);
-                          expr(*x.body, used);
-                        },
-                        [&](const FunctionLit& x) {
-                          annotations(*x.function);
-                          function(*x.function, nullptr);
-                        },
-                        [&](const Unary& x) { expr(*x.operand); },
-                        [&](const Binary& x) {
-                          expr(*x.left);
-                          auto* before = product_with_;
-                          if (x.op == BinaryOp::MatMul && std::holds_alternative<NameRef>(x.right->node)) {
-                            product_with_ = &x.right->span;
-                            product_op_ = x.op_span;
-                          }
-                          expr(*x.right);
-                          product_with_ = before;
-                        },
-                        [&](const Call& x) {
-                          if (!used) flags(e.id) |= kUnused;
-                          call(x, e.span);
-                        },
-                        [&](const Index& x) {
-                          expr(*x.object);
-                          items(x);
-                        },
-                        [&](const Field& x) {
-                          if (x.name.text == "axes") unit_.axes.listed = true;
-                          expr(*x.object);
-                          note_member(x);
-                        },
-                        [&](const Pipe& x) {
-                          expr(*x.value);
-                          expr(*x.target);
-                        },
-                        [&](const grammar::Shard& x) {
-                          expr(*x.value);
-                          expr(*x.spec);
-                          if (x.mesh) expr(*x.mesh);
-                        },
-                        [&](const auto&) {}},
-             e.node);
+  std::visit(
+      Overloaded{[&](const NameRef& n) { reference(n.name, e.id, e.span); }, [&](const SpecLit& x) { entries(x); },
+                 [&](const AxisLit& x) {
+                   for (auto& w : x.names) unit_.axes.named.insert(w.text);
+                 },
+                 [&](const Block& x) { block(e, x, used); },
+                 [&](const IfExpr& x) {
+                   if (!used) flags(e.id) |= kUnused;
+                   expr(*x.condition);
+                   collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
+                   expr(*x.then, used);
+                   if (x.otherwise) expr(*x.otherwise, used);
+                   collectors_.pop_back();
+                 },
+                 [&](const UseExpr& x) {
+                   expr(*x.mesh);
+                   expr(*x.body, used);
+                 },
+                 [&](const FunctionLit& x) {
+                   annotations(*x.function);
+                   function(*x.function, nullptr);
+                 },
+                 [&](const Binary& x) {
+                   expr(*x.left);
+                   auto* before = product_with_;
+                   if (x.op == BinaryOp::MatMul && std::holds_alternative<NameRef>(x.right->node)) {
+                     product_with_ = &x.right->span;
+                     product_op_ = x.op_span;
+                   }
+                   expr(*x.right);
+                   product_with_ = before;
+                 },
+                 [&](const Call& x) {
+                   if (!used) flags(e.id) |= kUnused;
+                   call(x, e.span);
+                 },
+                 [&](const Field& x) {
+                   if (x.name.text == "axes") unit_.axes.listed = true;
+                   expr(*x.object);
+                   note_member(x);
+                 },
+                 [&](const auto& x) {
+                   if constexpr (std::is_same_v<decltype(x), const TypeLit&>) axis_names(x);
+                   each_child(e, [this](const Expr& child) { expr(child); });
+                 }},
+      e.node);
 }
 
 void Resolver::call(const Call& x, Span span) {
@@ -138,7 +104,7 @@ void Resolver::call(const Call& x, Span span) {
       if (v && v != being_declared_) called_.try_emplace(v, CallSite{span, &scopes_.function()});
     }
   }
-  arguments(x.args);
+  for (const Arg& a : x.args) expr(*a.value);
 }
 
 void Resolver::see_variables(const Expr& callee) {
@@ -164,7 +130,7 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   const std::size_t index = unit_.blocks.size();
   unit_.blocks.emplace_back();
   extra(e.id) = static_cast<std::int32_t>(index);
-  PendingBlock pending{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f, scopes_.inner().variables};
+  DeferredBlock block{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f, scopes_.inner().variables};
   const bool cyclic = cyclic_;
   cyclic_ = false;
   for (std::size_t i = 0; i < b.body.size(); ++i) {
@@ -177,8 +143,8 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   }
   unit_.blocks[index].cyclic = cyclic_;
   cyclic_ = cyclic || cyclic_;
-  pending.end = f.variables.size();
-  blocks_.push_back(std::move(pending));
+  block.end = f.variables.size();
+  blocks_.push_back(std::move(block));
   scopes_.leave();
 }
 
@@ -192,41 +158,21 @@ void Resolver::annotations(const Function& f) {
 }
 
 void Resolver::spec_annotation(const Annot& a) {
-  std::visit(overloaded{[&](const TypeAnnot&) {}, [&](const SpecAnnot& x) { expr(*x.spec); },
-                        [&](const TupleAnnot& x) {
-                          for (auto& e : x.elements) spec_annotation(*e);
-                        },
-                        [&](const ListAnnot& x) {
-                          for (auto& e : x.elements) spec_annotation(*e);
-                        },
-                        [&](const RecordAnnot& x) {
-                          for (auto& e : x.fields) spec_annotation(*e.annot);
-                        }},
-             a.node);
+  each_leaf(a, [this](const Annot& leaf) {
+    if (auto* x = std::get_if<SpecAnnot>(&leaf.node)) expr(*x->spec);
+  });
 }
 
 void Resolver::type_annotation(const Annot& a) {
-  std::visit(overloaded{[&](const TypeAnnot& x) {
-                          auto* type = std::get_if<TypeLit>(&x.type->node);
-                          if (!type) {
-                            expr(*x.type);
-                            return;
-                          }
-                          axis_names(*type);
-                          for (auto& d : type->dims)
-                            if (d.size) size_name(*d.size);
-                        },
-                        [&](const SpecAnnot&) {},
-                        [&](const TupleAnnot& x) {
-                          for (auto& e : x.elements) type_annotation(*e);
-                        },
-                        [&](const ListAnnot& x) {
-                          for (auto& e : x.elements) type_annotation(*e);
-                        },
-                        [&](const RecordAnnot& x) {
-                          for (auto& e : x.fields) type_annotation(*e.annot);
-                        }},
-             a.node);
+  each_leaf(a, [this](const Annot& leaf) {
+    auto* x = std::get_if<TypeAnnot>(&leaf.node);
+    auto* type = x ? std::get_if<TypeLit>(&x->type->node) : nullptr;
+    if (x && !type) expr(*x->type);
+    if (!type) return;
+    axis_names(*type);
+    for (auto& d : type->dims)
+      if (d.size) size_name(*d.size);
+  });
 }
 
 void Resolver::axis_names(const TypeLit& type) {
@@ -267,11 +213,9 @@ void Resolver::function(const Function& f, Variable* self) {
   state.parent = &scopes_.function();
   state.self = self;
   scopes_.enter(state, false);
-  Variable* outer_self = being_declared_;
-  if (self) being_declared_ = self;
-  auto outer_loops = lint_.enter_function();
-  auto outer_sizes = std::move(sizes_);
-  sizes_.clear();
+  const Kept declared(being_declared_, self ? self : being_declared_);
+  const Kept loops(lint_.loops, {});  // those around it are not its own
+  const Kept sizes(sizes_, {});
   bool simple = !f.result;
   for (auto& p : f.params) {
     if (p.default_value) expr(*p.default_value);
@@ -287,9 +231,6 @@ void Resolver::function(const Function& f, Variable* self) {
   scopes_.leave();
   if (f.result) type_annotation(*f.result);
   scopes_.leave();
-  being_declared_ = outer_self;
-  lint_.leave_function(std::move(outer_loops));
-  sizes_ = std::move(outer_sizes);
   unit_.functions[index].simple = simple;
   functions_.push_back({index, &state});
 }

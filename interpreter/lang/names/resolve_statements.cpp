@@ -24,16 +24,16 @@ template <class F>
 void Resolver::loop(Span span, F body) {
   scopes_.enter(scopes_.function(), true);
   ++scopes_.function().loops;
-  lint_.enter_loop(span);
+  lint_.loops.push_back(span);
   body();
-  lint_.leave_loop();
+  lint_.loops.pop_back();
   --scopes_.function().loops;
   scopes_.leave();
 }
 
 void Resolver::statement(const Stmt& s, bool used) {
   const Span outer = std::exchange(statement_, s.span);
-  std::visit(overloaded{[&](const LetStmt& x) { let(x, s.span); },
+  std::visit(Overloaded{[&](const LetStmt& x) { let(x, s.span); },
                         [&](const FnStmt& x) {
                           annotations(*x.function);
                           Variable* v = declare(x.function->name, x.function->id);
@@ -122,7 +122,7 @@ void Resolver::let(const LetStmt& x, Span span) {
   const std::size_t first = uses_.size();
   if (!made_mesh(*x.value, span, one ? one->name : "m")) expr(*x.value);
   Names names;
-  pattern_names(*x.pattern, names);
+  each_name(*x.pattern, [&](const Pattern& p, const NamePattern& n) { names.emplace_back(n.name, p.span); });
   if (scopes_.function().loops) {
     for (const auto& [name, place] : names)
       for (std::size_t i = first; i < uses_.size(); ++i) {
@@ -174,10 +174,8 @@ void Resolver::assign(const AssignStmt& x) {
       add_target(*elements[i].value, counted ? std::optional(static_cast<std::int32_t>(i)) : std::nullopt);
     }
   };
-  if (auto* t = std::get_if<TupleLit>(&x.target->node))
-    add_targets(t->elements);
-  else if (auto* l = std::get_if<ListLit>(&x.target->node))
-    add_targets(l->elements);
+  if (const auto* elements = elements_of(*x.target))
+    add_targets(*elements);
   else
     add_target(*x.target, kWholeResult);
   for (Variable* v : targets) {
@@ -202,26 +200,19 @@ void Resolver::note_places(const Call& call, const Variable* v, std::int32_t par
 
 // Arguments that are evaluated exactly once where the value is: only through calls and operators, not into blocks.
 void Resolver::collect_moves(const Expr& e) {
+  const auto movable = [&](const Expr& x) {
+    if (std::holds_alternative<NameRef>(x.node))
+      moves_.push_back(x.id);
+    else
+      collect_moves(x);
+  };
   std::visit(
-      overloaded{[&](const Call& c) {
-                   for (auto& a : c.args) {
-                     if (std::holds_alternative<NameRef>(a.value->node) && !a.spread)
-                       moves_.push_back(a.value->id);
-                     else
-                       collect_moves(*a.value);
-                   }
-                   if (auto* f = std::get_if<Field>(&c.callee->node)) {
-                     if (std::holds_alternative<NameRef>(f->object->node))
-                       moves_.push_back(f->object->id);
-                     else
-                       collect_moves(*f->object);
-                   }
+      Overloaded{[&](const Call& c) {
+                   for (auto& a : c.args) a.spread ? collect_moves(*a.value) : movable(*a.value);
+                   if (auto* f = std::get_if<Field>(&c.callee->node)) movable(*f->object);
                  },
                  [&](const Pipe& p) {
-                   if (std::holds_alternative<NameRef>(p.value->node))
-                     moves_.push_back(p.value->id);
-                   else
-                     collect_moves(*p.value);
+                   movable(*p.value);
                    collect_moves(*p.target);
                  },
                  [&](const TupleLit& t) {

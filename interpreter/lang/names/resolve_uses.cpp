@@ -9,25 +9,11 @@ namespace shard::lang {
 
 using namespace grammar;
 
-void Resolver::announce_pattern(const Pattern& p) {
-  std::visit(overloaded{[&](const NamePattern& n) { add(n.name, p.span, false); },
-                        [&](const TuplePattern& t) {
-                          for (auto& e : t.elements) announce_pattern(*e);
-                        },
-                        [&](const ListPattern& t) {
-                          for (auto& e : t.elements) announce_pattern(*e);
-                        },
-                        [&](const RecordPattern& r) {
-                          for (auto& f : r.fields) announce_pattern(*f.target);
-                        }},
-             p.node);
-}
-
 // A block's variables are known from its start, so that its functions can refer to functions declared later.
 void Resolver::announce(const std::vector<StmtPtr>& body) {
   for (const StmtPtr& s : body) {
     if (auto* l = std::get_if<LetStmt>(&s->node))
-      announce_pattern(*l->pattern);
+      each_name(*l->pattern, [&](const Pattern& p, const NamePattern& n) { add(n.name, p.span, false); });
     else if (auto* f = std::get_if<FnStmt>(&s->node))
       add(f->function->name, f->function->name_span, true);
     else if (auto* m = std::get_if<MeshStmt>(&s->node))
@@ -51,40 +37,14 @@ Variable* Resolver::declare(const std::string& name, std::int32_t id) {
   return v;
 }
 
-void Resolver::declare_pattern(const Pattern& p, bool announced, bool parameter) {
-  std::visit(overloaded{[&](const NamePattern& n) {
-                          if (!announced) add(n.name, p.span, false);
-                          Variable* v = declare(n.name, p.id);
-                          if (!parameter) return;
-                          lint_.parameter(v);
-                          if (found_.with_uses) found_.uses.back().kind = NameUse::Parameter;
-                        },
-                        [&](const TuplePattern& t) {
-                          for (auto& e : t.elements) declare_pattern(*e, announced, parameter);
-                        },
-                        [&](const ListPattern& t) {
-                          for (auto& e : t.elements) declare_pattern(*e, announced, parameter);
-                        },
-                        [&](const RecordPattern& r) {
-                          for (auto& f : r.fields) declare_pattern(*f.target, announced, parameter);
-                        }},
-             p.node);
-}
-
-void Resolver::pattern_names(const Pattern& p, Names& out) {
-  std::visit(overloaded{[&](const NamePattern& n) {
-                          out.push_back({n.name, p.span});
-                        },
-                        [&](const TuplePattern& t) {
-                          for (auto& e : t.elements) pattern_names(*e, out);
-                        },
-                        [&](const ListPattern& t) {
-                          for (auto& e : t.elements) pattern_names(*e, out);
-                        },
-                        [&](const RecordPattern& r) {
-                          for (auto& f : r.fields) pattern_names(*f.target, out);
-                        }},
-             p.node);
+void Resolver::declare_pattern(const Pattern& pattern, bool announced, bool parameter) {
+  each_name(pattern, [&](const Pattern& p, const NamePattern& n) {
+    if (!announced) add(n.name, p.span, false);
+    Variable* v = declare(n.name, p.id);
+    if (!parameter) return;
+    lint_.parameter(v);
+    if (found_.with_uses) found_.uses.back().kind = NameUse::Parameter;
+  });
 }
 
 void Resolver::record(Variable* v, std::int32_t id, bool outside_loop) {
@@ -119,8 +79,7 @@ bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
     note(NameUse::Read, span, found.variable);
     return true;
   }
-  if (scopes_.same_function_later(name)) {
-    const Variable* v = scopes_.same_function_later(name);
+  if (const Variable* v = scopes_.later(name, true)) {
     const bool itself = v->span.known() && v->span.source == span.source && v->span.begin < span.begin;
     error("name", span, "`" + name + "` is used before its declaration",
           {itself ? "this is the value that it is declared with: it has none before" : "it is declared further down"});
@@ -198,7 +157,7 @@ void Resolver::targets(const std::vector<Element>& elements) {
 }
 
 void Resolver::target(const Expr& e, bool set, bool part) {
-  std::visit(overloaded{[&](const NameRef& n) { assign_to(n.name, e.id, e.span, set, part); },
+  std::visit(Overloaded{[&](const NameRef& n) { assign_to(n.name, e.id, e.span, set, part); },
                         [&](const TupleLit& t) { targets(t.elements); }, [&](const ListLit& t) { targets(t.elements); },
                         [&](const Index& x) {
                           target(*x.object, false, true);

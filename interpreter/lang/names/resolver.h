@@ -8,18 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "grammar/walk.h"
 #include "interpreter/lang/names/lint.h"
 #include "interpreter/lang/names/resolve.h"
 #include "interpreter/lang/names/scopes.h"
 
 namespace shard::lang {
-
-template <class... F>
-struct overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-overloaded(F...) -> overloaded<F...>;
 
 class Resolver {
  public:
@@ -39,7 +33,7 @@ class Resolver {
     FunctionState* function;
     int since;
   };
-  struct PendingBlock {
+  struct DeferredBlock {
     std::size_t index;
     std::size_t first, end;
     FunctionState* function;
@@ -57,11 +51,9 @@ class Resolver {
 
   // Declarations, uses, assignments.
   void announce(const std::vector<grammar::StmtPtr>& body);
-  void announce_pattern(const grammar::Pattern& p);
   Variable* add(const std::string& name, grammar::Span span, bool is_function);  // refuses reserved names
   Variable* declare(const std::string& name, std::int32_t id);
   void declare_pattern(const grammar::Pattern& p, bool announced, bool parameter = false);
-  static void pattern_names(const grammar::Pattern& p, Names& out);
   void record(Variable* v, std::int32_t id, bool outside_loop = false);
   void note(NameUse::Kind kind, grammar::Span span, const Variable* v);  // for who wants all uses
   void note_member(const grammar::Field& f);
@@ -85,7 +77,6 @@ class Resolver {
   void expr(const grammar::Expr& e, bool used = true);
   void entries(const grammar::SpecLit& spec);
   void items(const grammar::Index& x);
-  void arguments(const std::vector<grammar::Arg>& args);
   void call(const grammar::Call& x, grammar::Span span);
   void see_variables(const grammar::Expr& callee);
   void block(const grammar::Expr& e, const grammar::Block& b, bool used);
@@ -114,7 +105,7 @@ class Resolver {
   std::vector<std::int32_t> moves_;  // arguments of the statement that could be moved
   void note_places(const grammar::Call& call, const Variable* v, std::int32_t part, std::size_t first, std::size_t end);
   std::vector<std::pair<std::int32_t, Variable*>> moved_;
-  std::vector<PendingBlock> blocks_;
+  std::vector<DeferredBlock> blocks_;
   std::vector<std::pair<std::size_t, FunctionState*>> functions_;
   struct CallSite {
     grammar::Span span;

@@ -49,18 +49,10 @@ Scopes::Found Scopes::find(std::string_view name) const {
   return {};
 }
 
-Variable* Scopes::later(std::string_view name) const {
-  const FunctionState* here = scopes_.back().function;
+Variable* Scopes::later(std::string_view name, bool anywhere) const {
   for (std::size_t i = scopes_.size(); i-- > 0;)
     for (Variable* v : scopes_[i].variables)
-      if (scopes_[i].function != here && v->name == name) return v;
-  return nullptr;
-}
-
-Variable* Scopes::same_function_later(std::string_view name) const {
-  for (std::size_t i = scopes_.size(); i-- > 0;)
-    for (Variable* v : scopes_[i].variables)
-      if (v->name == name) return v;
+      if (v->name == name && (anywhere || scopes_[i].function != scopes_.back().function)) return v;
   return nullptr;
 }
 

@@ -62,10 +62,11 @@ class Scopes {
     Variable* variable = nullptr;
     bool outside_loop = false;
   };
-  Found find(std::string_view name) const;                     // declared, or a function declared later
-  Variable* later(std::string_view name) const;                // seen from inside a function: declared later around it
-  Variable* same_function_later(std::string_view name) const;  // declared later in this very function: used too early
-  std::vector<Variable*> all(std::string_view name) const;     // every variable of that name, nearest first
+  Found find(std::string_view name) const;  // declared, or a function declared later
+  // Declared later around the function at hand, which sees it; `anywhere`: also in this very function, so used too
+  // early.
+  Variable* later(std::string_view name, bool anywhere = false) const;
+  std::vector<Variable*> all(std::string_view name) const;  // every variable of that name, nearest first
   std::vector<std::string> names() const;
   std::deque<Variable>& variables() { return variables_; }
 

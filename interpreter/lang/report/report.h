@@ -24,8 +24,15 @@ grammar::Diagnostic for_user(grammar::Diagnostic d, const grammar::SourceMap& so
 std::string report(const grammar::Diagnostic& d, const grammar::SourceMap& sources, const ReportStyle& style = {});
 // One array of objects {code, severity, message, file, line, column, end_line, end_column, notes, fixes, calls}.
 std::string report_json(const std::vector<grammar::Diagnostic>& all, const grammar::SourceMap& sources);
-int source_line(const grammar::SourceMap& sources,
-                const grammar::Span& span);      // where it begins; 0 where that is not known
+inline int source_line(const grammar::SourceMap& sources, const grammar::Span& span) { return sources.line_of(span); }
 std::string json_string(std::string_view text);  // with quotes; broken UTF-8 becomes U+FFFD
+
+// Columns that a character takes in a terminal: 0 for what is drawn over the one before, 2 for wide ones.
+int columns_of(std::uint32_t c);
+
+// Names and numbers in sentences.
+std::string joined(const std::vector<std::string>& names);  // "a, b, c"; "none" where there is none
+std::string listed_fields(std::vector<std::string> names);  // of many (a module has dozens) the first
+std::string in_thousands(std::int64_t n);                   // 1,048,576; not below 0
 
 }  // namespace shard::lang

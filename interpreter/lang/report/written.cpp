@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "grammar/walk.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -16,15 +18,8 @@ const Expr* given_by(const Expr& body) {
   return nullptr;
 }
 
-const std::vector<Element>* elements_of(const Expr* e) {
-  if (!e) return nullptr;
-  if (auto* l = std::get_if<ListLit>(&e->node)) return &l->elements;
-  if (auto* t = std::get_if<TupleLit>(&e->node)) return &t->elements;
-  return nullptr;
-}
-
 const Expr* element(const Expr* e, std::size_t i, std::size_t size) {
-  const auto* elements = elements_of(e);
+  const auto* elements = e ? elements_of(*e) : nullptr;
   if (!elements || elements->size() != size) return nullptr;
   if (std::any_of(elements->begin(), elements->end(), [](const Element& x) { return x.spread; })) return nullptr;
   return (*elements)[i].value.get();

@@ -12,8 +12,6 @@ namespace shard::lang {
 
 // The expression whose value a body gives: itself, or a block's last one; null where the block ends otherwise.
 const grammar::Expr* given_by(const grammar::Expr& body);
-// The elements of a list or tuple as written; null where it is neither.
-const std::vector<grammar::Element>* elements_of(const grammar::Expr* e);
 // The part of a literal (tuple, list; record) that gives this part of its value; null where the text does not show it.
 const grammar::Expr* element(const grammar::Expr* e, std::size_t i, std::size_t size);
 const grammar::Expr* element(const grammar::Expr* e, const std::string& field);

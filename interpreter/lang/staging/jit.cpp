@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/exec/executable.h"
+#include "interpreter/lang/eval/layouts/spec.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/staging/jit_cache.h"
-#include "interpreter/lang/staging/leaf_names.h"
-#include "interpreter/lang/staging/modes.h"
-#include "interpreter/lang/staging/placeholders.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 namespace {
@@ -191,7 +190,7 @@ class JitFunction final : public Wrapped {
   Value body(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const {
     std::vector<CallArg> laid_out;
     if (!in_specs_.is_none()) laid_out = with_layouts(in, args, span);
-    const Value result = call_wrapped(in, *this, in_specs_.is_none() ? args : laid_out, span);
+    const Value result = in.hand_on(function, in_specs_.is_none() ? args : laid_out, span);
     return out_specs_.is_none() ? result : shard_tree(in, result, out_specs_, nullptr, span);
   }
 
@@ -217,7 +216,7 @@ class JitFunction final : public Wrapped {
         std::vector<Value> parts(items->begin(), items->end());
         Value& part = parts[static_cast<std::size_t>(*a.becomes)];
         part = laid_as(in, part, a.value, span);
-        result = result.is<std::shared_ptr<List>>() ? Value::list(std::move(parts)) : Value::tuple(std::move(parts));
+        result = result.with_items(std::move(parts));
       }
     }
     return result;
@@ -262,21 +261,19 @@ class JitFunction final : public Wrapped {
     e.arguments = Pattern::of(tree);
     for (const CallArg& a : args) e.becomes.push_back(a.becomes);
     e.mesh = ctx.mesh();
-    e.rules = in.impl().surroundings.rules();
+    e.rules = in.surroundings().rules();
     Gathered leaves;
     Pattern::gather(tree, leaves);
     for (const auto& a : leaves.arrays) check_devices(ctx, a, span);
     std::vector<runtime::Type> types;
-    std::vector<std::optional<trace::HostNumber>> known = leaves.numbers;
     for (std::size_t i = 0; i < leaves.arrays.size(); ++i)
       types.push_back(leaves.arrays[i] ? ctx.type_of(*leaves.arrays[i])
                                        : ctx.concrete_scalar(*leaves.numbers[i]).type());
     JitCaptures captures(in, leaves.arrays.size());
-    trace::Traced traced = ctx.trace(
+    trace::Traced traced = in.trace(
         types,
         [&](std::span<const Tensor> given) {
           captures.open(ctx.frame());
-          ReadScope scope(in.impl(), &captures);
           std::vector<Value> now(given.begin(), given.end());
           std::size_t at = 0;
           Value replaced = Pattern::replace(tree, now, at);
@@ -286,7 +283,7 @@ class JitFunction final : public Wrapped {
                                  [&](const Value& leaf) { return in.tensor(leaf, span); });
           return out;
         },
-        known);
+        false, leaves.numbers, &captures);
     e.result.forget();
     captures.close();
     e.outside = std::move(captures.outside);
@@ -342,18 +339,6 @@ std::shared_ptr<const JitFunction> behind(const Value& f) {
 
 }  // namespace
 
-trace::Traced Interpreter::trace(std::span<const runtime::Type> params,
-                                 const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
-                                 bool types_only) {
-  return context_.trace(
-      params,
-      [&](std::span<const Tensor> given) {
-        ReadScope scope(impl(), impl().cells.observer);
-        return body(given);
-      },
-      {}, types_only);
-}
-
 Value make_jit(Value function, Value in_specs, Value out_specs, grammar::Span span) {
   return Value(std::shared_ptr<const Wrapped>(
       std::make_shared<JitFunction>(std::move(function), std::move(in_specs), std::move(out_specs), span)));
@@ -366,6 +351,41 @@ std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f
 
 CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span) {
   return behind(f)->compiled_call(in, Placeholders(in, args).args(), span);
+}
+
+// ---- types in place of arrays
+
+trace::Tensor placeholder(Interpreter& in, const runtime::Type& type, grammar::Span span) {
+  if (type.mesh) {
+    check_divides({type.mesh, type.sharding}, type.shape, span);
+    const runtime::AxisSet owed =
+        (type.sharding.unreduced | type.sharding.reduced) & type.mesh->of_kind(runtime::AxisKind::Auto);
+    for (runtime::AxisId a : owed.list())
+      in.fail("spec", span,
+              runtime::to_string(type) + " is unreduced over @" + type.mesh->axes[a].name + ", which is auto",
+              {"sums are unreduced over explicit axes: declare the mesh `explicit`"});
+  }
+  return trace::Tensor(exec::without_elements(type, nullptr));
+}
+
+Value type_of(const exec::ArrayInfo& info) {
+  runtime::Type t = info.type;
+  t.sharding = info.layout;
+  t.mesh = info.mesh;
+  return Value(std::make_shared<const runtime::Type>(std::move(t)));
+}
+
+Placeholders::Placeholders(Interpreter& in, const std::vector<CallArg>& args) : args_(args) {
+  bool any = false;
+  for (CallArg& a : args_)
+    a.value = map_leaves(a.value, [&](const Value& leaf) {
+      auto* type = leaf.get<std::shared_ptr<const runtime::Type>>();
+      if (!type) return leaf;
+      any = true;
+      return Value(placeholder(in, **type, a.span));
+    });
+  trace::Context& ctx = in.context();
+  if (any && ctx.target().holds_elements()) scope_.emplace(ctx, ctx.target("abstract"));
 }
 
 }  // namespace shard::lang

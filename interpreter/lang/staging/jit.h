@@ -4,6 +4,7 @@
 // treated as an argument.
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "interpreter/lang/eval/interpreter.h"
 
@@ -28,9 +29,29 @@ struct CompiledCall {
 };
 
 // What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit.
-// Types may stand for arrays (placeholders.h). Nothing runs.
+// Types may stand for arrays (Placeholders). Nothing runs.
 std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, const std::vector<CallArg>& args,
                                                  grammar::Span span);
 CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span);
+
+// ---- types in place of arrays: what comm, memory_stats, explain and eval_shape are told of a call that nobody will
+// make. A type becomes an array without elements that is laid out as the type says, over automatic axes too.
+
+// Throws grammar::Error at `span` for a layout that no array can have.
+trace::Tensor placeholder(Interpreter& in, const runtime::Type& type, grammar::Span span);
+// The type of what would come out, with its layout.
+Value type_of(const exec::ArrayInfo& info);
+
+// Arguments of such a call, and as long as this lives what compiles them: the target `abstract` where there are types
+// among them.
+class Placeholders {
+ public:
+  Placeholders(Interpreter& in, const std::vector<CallArg>& args);
+  const std::vector<CallArg>& args() const { return args_; }
+
+ private:
+  std::vector<CallArg> args_;
+  std::optional<trace::TargetScope> scope_;
+};
 
 }  // namespace shard::lang

@@ -4,12 +4,55 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "interpreter/lang/staging/captures.h"
+#include "interpreter/lang/eval/hooks.h"
+#include "interpreter/lang/staging/pattern.h"
 
 namespace shard::lang {
+
+// ---- what a compiled function reads from variables outside of it: treated as arguments, found again at each call
+
+struct Capture {
+  CellRef cell;
+  Pattern pattern;
+};
+
+// Watches the body's reads of variables from outside: their arrays and numbers become parameters, once a variable.
+class JitCaptures : public ReadObserver {
+ public:
+  JitCaptures(Interpreter& in, std::size_t leaves) : in_(in), leaves_(leaves) {}
+  void open(trace::FrameRef frame) { frame_ = std::move(frame); }
+  // The trace is over, and so all leaves are known: the computed numbers follow them.
+  void close() { *base_ = leaves_; }
+
+  Value on_read(const CellRef& cell, const Value& value) override;
+  Value on_computed(const trace::Known& number, const std::string& key) override;
+
+  // Of the captured value at this position; -1 where the trace captured it by itself: a constant.
+  std::ptrdiff_t leaf_of(std::size_t captured) const;
+  const trace::HostNumber* number(std::size_t leaf) const;
+
+  std::vector<Capture> outside;
+  std::vector<std::shared_ptr<const trace::HostFormula>> computed;
+
+ private:
+  trace::Tensor scalar(const trace::HostNumber& n) { return in_.context().concrete_scalar(n); }
+  trace::Tensor parameter(trace::Tensor outer, std::shared_ptr<const trace::Known> known);
+
+  Interpreter& in_;
+  std::size_t leaves_;
+  trace::FrameRef frame_;
+  std::unordered_map<const Cell*, Value> seen_;
+  std::unordered_map<std::string, Value> computed_;
+  std::unordered_map<std::size_t, std::size_t> leaf_of_, place_of_;  // by position among what is captured
+  std::shared_ptr<std::size_t> base_ = std::make_shared<std::size_t>(0);
+  std::unordered_map<std::size_t, trace::HostNumber> numbers_;
+};
+
+// ---- compiled calls
 
 // Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, or of the
 // numbers computed from them, which follow; or a constant.
@@ -33,7 +76,7 @@ struct CompiledEntry {
   ir::GraphRef graph;                   // the plan's
   const ir::Graph* recorded = nullptr;  // what it was made of: which trace that was (Frame::done)
   runtime::MeshRef runs_on;             // the plan's mesh
-  HollowTree result;                    // places: among the results of the plan
+  TreeStructure result;                 // places: among the results of the plan
 };
 
 class JitCache {
@@ -54,5 +97,12 @@ class JitCache {
   std::unordered_map<std::size_t, std::vector<const Slot*>> by_key_;  // the newest last
   const Slot* last_ = nullptr;                                        // the one found last: mostly the next one too
 };
+
+// What the arrays that go into and come out of a compiled function are called, as in a file of the tree:
+// "p.layers.0.w". Of the parameters of the plan: an argument's by the name of the function's parameter, one that the
+// function takes from outside by that of its variable.
+std::vector<std::string> names_given(const Value& function, const std::vector<CallArg>& args, const CompiledEntry& e);
+// Of its results: "result", "result.1.w".
+std::vector<std::string> names_made(const CompiledEntry& e);
 
 }  // namespace shard::lang

@@ -1,10 +1,9 @@
 // Manual mode: a function that is the program of one device. One node of a global graph (the core row per_device), so
 // that everything around it, derivatives and the partitioner included, sees an ordinary operation.
-#include "interpreter/lang/staging/manual.h"
 
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/annotations.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/manual_call.h"
 #include "interpreter/lang/staging/modes.h"
@@ -22,11 +21,11 @@ Value ManualFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar:
 }
 
 ManualCall::ManualCall(Interpreter& in, const ManualFunction& body, grammar::Span span)
-    : in_(in), impl_(in.impl()), ctx_(in.context()), body_(body), span_(span) {
+    : in_(in), ctx_(in.context()), body_(body), span_(span) {
   if (auto* closure = body.function.get<std::shared_ptr<const Closure>>()) function_ = (*closure)->function.get();
   outer_ = body.specs.mesh ? body.specs.mesh : ctx_.mesh();
   if (!outer_)
-    impl_.fail("mesh", span, "per-device code needs a mesh, and none is declared", {"declare one: mesh m = (@X: 8)"});
+    in_.fail("mesh", span, "per-device code needs a mesh, and none is declared", {"declare one: mesh m = (@X: 8)"});
   take_axes();
 }
 
@@ -41,18 +40,18 @@ Value ManualCall::operator()(std::vector<CallArg> given_args) {
   std::vector<Value> leading;  // without a gap before them
   for (const auto& [a, i] : args)
     if (a.name.empty()) leading.push_back(a.value);
-  const Value function = with_sizes(impl_, body_.function, leading, span_);
-  HollowTree result;
+  const Value function = with_sizes(in_, body_.function, leading, span_);
+  TreeStructure result;
   std::vector<ir::Layout> out_layouts;
   trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
-    Surroundings::Restore surroundings(impl_.surroundings);
+    Surroundings::Restore surroundings(in_.surroundings());
     ctx_.set_mesh(inner_);
     std::vector<CallArg> local;
     std::size_t at = 0;
     const auto operand = [&](const Value& leaf) { return is_operand(leaf) ? Value(given[at++]) : leaf; };
     for (const auto& [a, i] : args) local.push_back({a.name, map_leaves(a.value, operand), a.span});
     try {
-      result = HollowTree(in_.call(function, std::move(local), span_));
+      result = TreeStructure(in_.call(function, std::move(local), span_));
     } catch (grammar::Error& e) {
       tell_blocks(e.diagnostic, args);
       throw;
@@ -88,14 +87,14 @@ void ManualCall::take_axes() {
   } else {
     for (const std::string& name : body_.specs.axes) {
       auto id = outer_->find(name);
-      if (!id) impl_.fail("spec", span_, "@" + name + " is no axis of the mesh " + runtime::to_string(*outer_));
+      if (!id) in_.fail("spec", span_, "@" + name + " is no axis of the mesh " + runtime::to_string(*outer_));
       if (outer_->axes[*id].kind == AxisKind::Manual)
-        impl_.fail("mode", span_, "@" + name + " is manual already in the code around");
+        in_.fail("mode", span_, "@" + name + " is manual already in the code around");
       taken.add(*id);
     }
   }
   if (taken.empty())
-    impl_.fail(
+    in_.fail(
         "mode", span_,
         "per-device code takes at least one axis, and all of " + runtime::to_string(*outer_) + " are manual already");
   taken_ = taken;
@@ -104,7 +103,7 @@ void ManualCall::take_axes() {
   inner_ = std::make_shared<const runtime::Mesh>(std::move(inner));
 }
 
-Value ManualCall::emit(const trace::Traced& traced, const HollowTree& result,
+Value ManualCall::emit(const trace::Traced& traced, const TreeStructure& result,
                        const std::vector<ir::Layout>& out_layouts) {
   ir::Attrs attrs;
   ir::Ints axes;
@@ -122,7 +121,7 @@ Value ManualCall::emit(const trace::Traced& traced, const HollowTree& result,
     operands.push_back(t);
   }
   for (std::size_t i = 0; i < out_layouts.size(); ++i) attrs.set(ir::result_spec(i), out_layouts[i]);
-  auto values = impl_.at(
+  auto values = in_.at(
       span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
   return result.filled(values);
 }

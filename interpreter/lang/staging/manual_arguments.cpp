@@ -3,7 +3,7 @@
 
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/bind.h"
-#include "interpreter/lang/eval/layouts/spec.h"
+#include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/staging/manual_call.h"
 
 namespace shard::lang {
@@ -22,7 +22,7 @@ std::vector<ManualCall::Given> ManualCall::in_order(std::vector<CallArg> args) {
   if (!function_) {
     for (CallArg& a : args) {
       if (!a.name.empty())
-        impl_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
+        in_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
       out.push_back({std::move(a), out.size()});
     }
     check_specs(positional, positional);
@@ -45,9 +45,9 @@ void ManualCall::check_specs(std::size_t positional, std::size_t most) {
   const ManualSpecs& specs = body_.specs;
   const std::size_t n = specs.in.size();
   if (specs.in_unknown || specs.one_for_all || (positional <= n && n <= most)) return;
-  impl_.fail("call", span_,
-             body_.name + " has specs for " + std::to_string(n) + (n == 1 ? " argument" : " arguments") + ", and " +
-                 std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
+  in_.fail("call", span_,
+           body_.name + " has specs for " + std::to_string(n) + (n == 1 ? " argument" : " arguments") + ", and " +
+               std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
 }
 
 const Value& ManualCall::spec_of(std::size_t position) const {
@@ -64,33 +64,21 @@ std::string ManualCall::subject(const char* what, std::size_t position) const {
 }
 
 // The leaves of an argument: tensors become operands, laid out as their spec says; host values stay.
-void ManualCall::place(const Value& v, const Value& spec, std::size_t position, grammar::Span span) {
-  if (auto* items = v.items()) {
-    auto* specs = spec.items();
-    if (specs && specs->size() != items->size()) misfit(v, spec, "argument", position, span);
-    for (std::size_t i = 0; i < items->size(); ++i) place((*items)[i], specs ? (*specs)[i] : spec, position, span);
-    return;
-  }
-  if (auto* record = v.fields()) {
-    auto* specs = spec.fields();
-    for (const auto& [field, x] : record->fields) {
-      const Value* s = specs ? specs->find(field) : &spec;
-      if (!s) misfit(v, spec, "argument", position, span);
-      place(x, *s, position, span);
-    }
-    return;
-  }
-  if (!is_operand(v)) return;
-  const Tensor& t = v.tensor();
-  ir::Layout layout = layout_for(spec, t.type(), "argument", position, &t, span);
-  about(subject("argument", position), t.type(), span, [&] { ir::check_layout(t.type().shape, layout); });
-  check_explicit(t, layout, position, span);
-  inputs_.push_back({t, std::move(layout)});
+void ManualCall::place(const Value& argument, const Value& specs, std::size_t position, grammar::Span span) {
+  const Written written{nullptr, nullptr, span};
+  collect(argument, specs, "argument", position, written, [&](const Value& v, const Value& spec, const Written&) {
+    if (!is_operand(v)) return;
+    const Tensor& t = v.tensor();
+    ir::Layout layout = layout_for(spec, t.type(), "argument", position, &t, span);
+    about(subject("argument", position), t.type(), span, [&] { ir::check_layout(t.type().shape, layout); });
+    check_explicit(t, layout, position, span);
+    inputs_.push_back({t, std::move(layout)});
+  });
 }
 
 void ManualCall::misfit(const Value& v, const Value& spec, const char* what, std::size_t position, grammar::Span span) {
-  impl_.fail("spec", span, "the spec of " + subject(what, position) + " does not fit it",
-             {"the value is " + structure(v), "the spec is " + in_.repr(spec)});
+  in_.fail("spec", span, "the spec of " + subject(what, position) + " does not fit it",
+           {"the value is " + structure(v), "the spec is " + in_.repr(spec)});
 }
 
 ir::Layout ManualCall::layout_for(const Value& spec, const Type& type, const char* what, std::size_t position,
@@ -98,25 +86,25 @@ ir::Layout ManualCall::layout_for(const Value& spec, const Type& type, const cha
   const int rank = type.rank();
   const std::string who = subject(what, position);
   if (auto* s = spec.get<std::shared_ptr<const Spec>>()) {
-    ir::Layout layout = about(who, type, span, [&] { return resolve_spec(impl_, **s, rank, span, outer_); });
+    ir::Layout layout = about(who, type, span, [&] { return in_.resolve(**s, rank, span, outer_); });
     for (AxisId a : layout.sharding.used_axes().list())
       if (!taken_.has(a))
-        impl_.fail("spec", span,
-                   "the spec of " + who + " names @" + outer_->axes[a].name +
-                       ", which this function does not make manual: it takes " + ir::axes_text(*outer_, taken_.list()));
+        in_.fail("spec", span,
+                 "the spec of " + who + " names @" + outer_->axes[a].name +
+                     ", which this function does not make manual: it takes " + ir::axes_text(*outer_, taken_.list()));
     return layout;
   }
   if (spec.items() || spec.fields())
-    impl_.fail("spec", span, "the spec of " + who + " does not fit it",
-               {"the value is one array, " + runtime::to_string(type), "the spec is " + in_.repr(spec)});
-  if (!spec.is_none()) impl_.fail("spec", span, "the spec of " + who + " is " + kind_name(spec));
+    in_.fail("spec", span, "the spec of " + who + " does not fit it",
+             {"the value is one array, " + runtime::to_string(type), "the spec is " + in_.repr(spec)});
+  if (!spec.is_none()) in_.fail("spec", span, "the spec of " + who + " is " + kind_name(spec));
   ir::Layout layout{outer_, runtime::Sharding::replicated(static_cast<std::size_t>(rank))};
   bool typed = false;
   for (AxisId a : taken_.list()) typed |= outer_->axes[a].kind == AxisKind::Explicit;
   if (!typed || !t)
-    impl_.fail("spec", span, who + " is an array and has no spec",
-               {"annotate it: `x: P(@" + outer_->axes[taken_.list()[0]].name +
-                ")` cuts it, `x: P()` gives every device the whole of it"});
+    in_.fail("spec", span, who + " is an array and has no spec",
+             {"annotate it: `x: P(@" + outer_->axes[taken_.list()[0]].name +
+              ")` cuts it, `x: P()` gives every device the whole of it"});
   for (std::size_t d = 0; d < layout.sharding.dims.size(); ++d)
     for (AxisId a : t->type().sharding.dims[d].axes)
       if (taken_.has(a)) layout.sharding.dims[d].axes.push_back(a);
@@ -141,7 +129,7 @@ void ManualCall::misplaced(const Type& type, const std::string& spec, std::size_
   grammar::Error e("layout", span,
                    subject("argument", position) + " is " + runtime::to_string(type) + ", its spec is " + spec,
                    {"`shard` it first: `shard x as " + spec + "`"});
-  if (impl_.fixer && leaf_argument_ && !(span == span_)) impl_.fixer->leaf(e, span, Value(), "", spec);
+  if (in_.fixer() && leaf_argument_ && !(span == span_)) in_.fixer()->leaf(e, span, Value(), "", spec);
   throw e;
 }
 

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/staging/manual.h"
+#include "interpreter/lang/staging/modes.h"
 #include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
@@ -54,13 +53,13 @@ class ManualCall {
 
   void take_axes();
   void tell_blocks(grammar::Diagnostic& d, const std::vector<Given>& args) const;
-  Value emit(const trace::Traced& traced, const HollowTree& result, const std::vector<ir::Layout>& out_layouts);
+  Value emit(const trace::Traced& traced, const TreeStructure& result, const std::vector<ir::Layout>& out_layouts);
 
   // ---- arguments
   std::vector<Given> in_order(std::vector<CallArg> args);
   void check_specs(std::size_t positional, std::size_t most);
   const Value& spec_of(std::size_t position) const;
-  void place(const Value& v, const Value& spec, std::size_t position, grammar::Span span);
+  void place(const Value& argument, const Value& specs, std::size_t position, grammar::Span span);
   void check_explicit(const trace::Tensor& t, const ir::Layout& layout, std::size_t position, grammar::Span span);
   [[noreturn]] void misplaced(const runtime::Type& type, const std::string& spec, std::size_t position,
                               grammar::Span span);
@@ -69,8 +68,7 @@ class ManualCall {
   static bool is_operand(const Value& leaf) { return leaf.is_tensor() && !leaf.tensor().known(); }
 
   // ---- results
-  std::vector<trace::Tensor> results(HollowTree& tree, std::vector<ir::Layout>& layouts);
-  void collect(const Value& v, const Value& spec, const Written& written, const EachLeaf& each);
+  std::vector<trace::Tensor> results(TreeStructure& tree, std::vector<ir::Layout>& layouts);
   trace::Tensor laid_out(const Value& v, const Value& spec, const Written& written, std::size_t position,
                          std::vector<ir::Layout>& layouts);
   void check_varying(const trace::Tensor& t, const ir::Layout& layout, const Written& written, std::size_t position);
@@ -83,6 +81,8 @@ class ManualCall {
                     runtime::AxisSet undeclared, const std::vector<const ir::Node*>& joins, std::size_t position);
 
   // ---- both. `what`: "argument" or "result".
+  void collect(const Value& v, const Value& spec, const char* what, std::size_t position, const Written& written,
+               const EachLeaf& each);
   std::string subject(const char* what, std::size_t position) const;  // "argument 0 (`x`) of f"
   [[noreturn]] void misfit(const Value& v, const Value& spec, const char* what, std::size_t position,
                            grammar::Span span);
@@ -93,7 +93,7 @@ class ManualCall {
   template <class F>
   auto about(const std::string& who, const runtime::Type& type, grammar::Span span, F f) -> decltype(f()) {
     try {
-      return impl_.at(span, f);
+      return in_.at(span, f);
     } catch (grammar::Error& e) {
       e.diagnostic.notes.insert(e.diagnostic.notes.begin(), who + " is " + runtime::to_string(type));
       throw;
@@ -101,7 +101,6 @@ class ManualCall {
   }
 
   Interpreter& in_;
-  Interpreter::Impl& impl_;
   trace::Context& ctx_;
   const ManualFunction& body_;
   const grammar::Function* function_ = nullptr;  // where the body is a function of the script

@@ -1,8 +1,8 @@
 // The results of per-device code: their pieces are put together as their specs say.
 #include <algorithm>
 
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/ir/varying.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/staging/manual_call.h"
 
@@ -14,18 +14,19 @@ using trace::Tensor;
 
 // The leaves of the result with their layouts; a value that does not vary along an axis its spec names is the same
 // block everywhere.
-std::vector<Tensor> ManualCall::results(HollowTree& tree, std::vector<ir::Layout>& layouts) {
+std::vector<Tensor> ManualCall::results(TreeStructure& tree, std::vector<ir::Layout>& layouts) {
   std::vector<Tensor> out;
   std::size_t leaf = 0;
   Written written;
   if (function_) written = {given_by(*function_->body), function_->result.get()};
   try {
-    collect(tree.tree(), body_.specs.out, written, [&](const Value& v, const Value& spec, const Written& at) {
-      const std::size_t i = leaf++;
-      if (!v.is_tensor() && !v.is_host_number() && !v.is<bool>()) return;
-      tree.take(i, out.size());
-      out.push_back(laid_out(v, spec, at, out.size(), layouts));
-    });
+    collect(tree.tree(), body_.specs.out, "result", 0, written,
+            [&](const Value& v, const Value& spec, const Written& at) {
+              const std::size_t i = leaf++;
+              if (!v.is_tensor() && !v.is_host_number() && !v.is<bool>()) return;
+              tree.take(i, out.size());
+              out.push_back(laid_out(v, spec, at, out.size(), layouts));
+            });
   } catch (grammar::Error& e) {
     if (function_) e.diagnostic.calls.push_back({body_.name, span_});
     throw;
@@ -33,20 +34,22 @@ std::vector<Tensor> ManualCall::results(HollowTree& tree, std::vector<ir::Layout
   return out;
 }
 
-void ManualCall::collect(const Value& v, const Value& spec, const Written& written, const EachLeaf& each) {
+// The leaves of a tree with what `specs`, a tree that is a prefix of it, has for each.
+void ManualCall::collect(const Value& v, const Value& spec, const char* what, std::size_t position,
+                         const Written& written, const EachLeaf& each) {
   const grammar::Span span = written.span(span_);
   if (auto* items = v.items()) {
     auto* specs = spec.items();
-    if (specs && specs->size() != items->size()) misfit(v, spec, "result", 0, span);
+    if (specs && specs->size() != items->size()) misfit(v, spec, what, position, span);
     for (std::size_t i = 0; i < items->size(); ++i)
-      collect((*items)[i], specs ? (*specs)[i] : spec,
+      collect((*items)[i], specs ? (*specs)[i] : spec, what, position,
               {element(written.value, i, items->size()), element(written.spec, i), span}, each);
   } else if (auto* record = v.fields()) {
     auto* specs = spec.fields();
     for (const auto& [field, x] : record->fields) {
       const Value* s = specs ? specs->find(field) : &spec;
-      if (!s) misfit(v, spec, "result", 0, span);
-      collect(x, *s, {element(written.value, field), element(written.spec, field), span}, each);
+      if (!s) misfit(v, spec, what, position, span);
+      collect(x, *s, what, position, {element(written.value, field), element(written.spec, field), span}, each);
     }
   } else if (!v.is_none()) {  // which is an empty tree
     each(v, spec, written);
@@ -58,8 +61,8 @@ Tensor ManualCall::laid_out(const Value& v, const Value& spec, const Written& wr
   const grammar::Span span = written.span(span_);
   Tensor t = in_.tensor(v, span);
   if (spec.is_none())
-    impl_.fail("spec", span, "the result of " + body_.name + " has no spec",
-               {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
+    in_.fail("spec", span, "the result of " + body_.name + " has no spec",
+             {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
   ir::Layout layout = layout_for(spec, t.type(), "result", position, nullptr, span);
   if (body_.specs.check) check_varying(t, layout, written, position);
   if (const AxisSet missing = layout.sharding.split_axes() - t.type().varying; !missing.empty())

@@ -12,10 +12,19 @@ void install_modes(Interpreter& in);  // the evaluator makes modified functions 
 // Per-device code: `closure` is bare, its annotations give the specs. Empty axes: all of the mesh.
 Value make_manual(std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,
                   grammar::Span span);
-// Code in which these axes are auto (or explicit): `f` is called inside, its arguments cross over.
-Value make_mode_function(Value f, runtime::AxisKind kind, std::vector<std::string> axes, bool all_axes);
 
-// A call of the function that is wrapped; what is recorded next is of the call itself again.
-Value call_wrapped(Interpreter& in, const Wrapped& w, std::vector<CallArg>& args, grammar::Span span);
+// Functions that are the program of one device: `manual fn`, and `shard_map` (stdlib/host).
+struct ManualSpecs {
+  std::vector<Value> in;     // a spec, a tree of specs or none for each argument
+  bool in_unknown = false;   // no specs were given: they come from the types of the arguments
+  bool one_for_all = false;  // the first one is for every argument
+  Value out;
+  std::vector<std::string> axes;  // those that become manual
+  bool all_axes = true;
+  runtime::MeshRef mesh;  // null: the current one at the call
+  bool check = true;      // whether results may vary along axes that their specs leave out
+};
+// `word`: how it was made, "manual" or "shard_map". Traced once a key, as a jit function is.
+Value manual_function(Value function, std::string word, ManualSpecs specs, grammar::Span span);
 
 }  // namespace shard::lang

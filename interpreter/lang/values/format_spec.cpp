@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grammar/characters.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "runtime/array/shape.h"
 
 namespace shard::lang {

@@ -1,5 +1,5 @@
 // Python's format mini-language ("[[fill]align][sign][z][#][0][width][grouping][.precision][type]") over plain numbers
-// and strings: what stands behind the colon in "{loss:.4f}". It knows no values of scripts; format.h chooses the
+// and strings: what stands behind the colon in "{loss:.4f}". It knows no values of scripts; value_text.h chooses the
 // function for a value. Source: the "Format Specification Mini-Language" of Python 3.11's documentation, and its
 // behaviour.
 #pragma once

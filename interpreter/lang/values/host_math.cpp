@@ -71,6 +71,17 @@ Value power(double a, double b) {
   return std::pow(a, b);
 }
 
+template <class T>
+std::optional<Value> compared(BinaryOp op, T a, T b) {
+  switch (op) {
+    case BinaryOp::Lt: return Value(a < b);
+    case BinaryOp::Le: return Value(a <= b);
+    case BinaryOp::Gt: return Value(a > b);
+    case BinaryOp::Ge: return Value(a >= b);
+    default: return std::nullopt;
+  }
+}
+
 std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   switch (op) {
@@ -91,10 +102,6 @@ std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
     case BinaryOp::Pow: return power(a, b);
     case BinaryOp::Eq: return Value(a == b);
     case BinaryOp::Ne: return Value(a != b);
-    case BinaryOp::Lt: return Value(a < b);
-    case BinaryOp::Le: return Value(a <= b);
-    case BinaryOp::Gt: return Value(a > b);
-    case BinaryOp::Ge: return Value(a >= b);
     case BinaryOp::BitOr: return Value(a | b);
     case BinaryOp::BitAnd: return Value(a & b);
     case BinaryOp::Shl:
@@ -107,7 +114,7 @@ std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
       if (b < 0) throw RuntimeError("value", "shift by " + std::to_string(b));
       return Value(a >> (b > 63 ? 63 : b));
     case BinaryOp::Range: return Value(Range{a, b});
-    default: return std::nullopt;
+    default: return compared(op, a, b);
   }
 }
 
@@ -122,11 +129,7 @@ std::optional<Value> floats(BinaryOp op, double a, double b) {
     case BinaryOp::FloorDiv: return Value(floor_div(a, b));
     case BinaryOp::Mod: return Value(modulo(a, b));
     case BinaryOp::Pow: return power(a, b);
-    case BinaryOp::Lt: return Value(a < b);
-    case BinaryOp::Le: return Value(a <= b);
-    case BinaryOp::Gt: return Value(a > b);
-    case BinaryOp::Ge: return Value(a >= b);
-    default: return std::nullopt;
+    default: return compared(op, a, b);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/ir/elsewhere.h"
+#include "interpreter/ir/op.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
@@ -24,10 +24,6 @@ struct CallArg {
   std::optional<std::int32_t> becomes = std::nullopt;
   grammar::Span name_span = {};  // of the name, where it has one
 };                               // name "" where positional
-struct CallArgs {
-  std::vector<CallArg> items;
-  grammar::Span span;  // of the whole call
-};
 
 // Arguments bound to the parameters of a native's signature, in order. Left-out ones have `given` false and their
 // default (or none). A trailing `xs...` takes further positional arguments and all named ones that no parameter has.
@@ -51,7 +47,7 @@ struct Native {
   std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
-  std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
+  std::vector<ir::Alias> aliases = {};  // what others call it (names/aliases.h)
   // A call of it does something beside giving its value; so does whatever gives none, without this.
   bool acts = false;
   bool asserts = false;         // a call is left out where what it is asked about is known only in a run
@@ -73,5 +69,20 @@ struct Loader {  // something a `for` can walk that is not in memory
   virtual std::optional<std::int64_t> position() const { return std::nullopt; }    // turns since its first epoch began
   virtual std::shared_ptr<Loader> resumed(std::int64_t) const { return nullptr; }  // behind so many more turns
 };
+
+// What `range` gives where an end is only known when the program runs. A `for` over it is one loop of the program;
+// nothing else can walk it.
+struct TracedRange final : Loader {
+  Value begin, end;
+  std::int64_t step;
+  TracedRange(Value from, Value to, std::int64_t by) : begin(std::move(from)), end(std::move(to)), step(by) {}
+  std::optional<Value> next(Interpreter&) override;  // an error: only a loop of the program goes through it
+  void restart() override {}
+  std::string describe() const override { return kind; }
+  const TracedRange* traced() const override { return this; }
+  static constexpr const char* kind = "range that only a run knows";
+};
+
+bool only_a_run_knows(const Value& v);  // a traced integer that stands for no host number
 
 }  // namespace shard::lang

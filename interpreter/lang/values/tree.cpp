@@ -5,8 +5,12 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "grammar/characters.h"
+
 namespace shard::lang {
 namespace {
+
+bool is_leaf(const Value& v) { return !v.items() && !v.fields() && !v.is_none(); }
 
 void collect(const Value& v, std::vector<Value>& out, int depth) {
   if (depth > kMaxNesting) too_deep();
@@ -24,7 +28,7 @@ Value rebuild(const Value& v, std::vector<Value>& from, std::size_t& next) {
     std::vector<Value> out;
     out.reserve(items->size());
     for (const Value& x : *items) out.push_back(rebuild(x, from, next));
-    return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+    return v.with_items(std::move(out));
   }
   if (auto* r = v.fields()) {
     std::vector<std::pair<std::string, Value>> out;
@@ -61,25 +65,28 @@ void describe(const Value& v, std::string& out, int depth) {
   }
 }
 
-bool same_at(const Value& a, const Value& b, int depth) {
-  if (depth > kMaxNesting) too_deep();
-  const bool leaf_a = !a.items() && !a.fields() && !a.is_none(), leaf_b = !b.items() && !b.fields() && !b.is_none();
-  if (leaf_a || leaf_b) return leaf_a && leaf_b;
+// Whether both are containers of one kind, or none, with as many children of the same names, and f holds of each pair.
+template <class F>
+bool children_agree(const Value& a, const Value& b, const F& f) {
   if (a.variant().index() != b.variant().index()) return false;
   if (auto* x = a.items()) {
     auto& y = *b.items();
     if (x->size() != y.size()) return false;
     for (std::size_t i = 0; i < y.size(); ++i)
-      if (!same_at((*x)[i], y[i], depth + 1)) return false;
-    return true;
-  }
-  if (auto* x = a.fields()) {
+      if (!f((*x)[i], y[i])) return false;
+  } else if (auto* r = a.fields()) {
     auto& y = b.fields()->fields;
-    if (x->fields.size() != y.size()) return false;
+    if (r->fields.size() != y.size()) return false;
     for (std::size_t i = 0; i < y.size(); ++i)
-      if (x->fields[i].first != y[i].first || !same_at(x->fields[i].second, y[i].second, depth + 1)) return false;
+      if (r->fields[i].first != y[i].first || !f(r->fields[i].second, y[i].second)) return false;
   }
   return true;
+}
+
+bool same_at(const Value& a, const Value& b, int depth) {
+  if (depth > kMaxNesting) too_deep();
+  if (is_leaf(a) || is_leaf(b)) return is_leaf(a) && is_leaf(b);
+  return children_agree(a, b, [&](const Value& x, const Value& y) { return same_at(x, y, depth + 1); });
 }
 
 // A leaf's path: fields and indices joined by dots, and the same with what could be taken for the end of a field
@@ -90,15 +97,7 @@ struct LeafPath {
 
 std::string escaped_field(std::string_view field) {
   std::string out;
-  for (const char c : field)
-    if (c == '.')
-      out += "%2E";
-    else if (c == '/')
-      out += "%2F";
-    else if (c == '%')
-      out += "%25";
-    else
-      out += c;
+  for (const char c : field) out += c == '.' ? "%2E" : c == '/' ? "%2F" : c == '%' ? "%25" : std::string(1, c);
   return out;
 }
 
@@ -119,22 +118,9 @@ void paths(const Value& v, const LeafPath& at, std::vector<LeafPath>& out, int d
 
 bool parts(const Value& prefix, const Value& tree, std::vector<Value>& out, int depth) {
   if (depth > kMaxNesting) too_deep();
-  if (!prefix.items() && !prefix.fields() && !prefix.is_none()) {
-    out.push_back(tree);
-    return true;
-  }
-  if (prefix.variant().index() != tree.variant().index()) return false;
-  if (auto* x = prefix.items()) {
-    auto& y = *tree.items();
-    if (x->size() != y.size()) return false;
-    for (std::size_t i = 0; i < y.size(); ++i)
-      if (!parts((*x)[i], y[i], out, depth + 1)) return false;
-  } else if (auto* r = prefix.fields()) {
-    auto& y = tree.fields()->fields;
-    if (r->fields.size() != y.size()) return false;
-    for (std::size_t i = 0; i < y.size(); ++i)
-      if (r->fields[i].first != y[i].first || !parts(r->fields[i].second, y[i].second, out, depth + 1)) return false;
-  }
+  if (!is_leaf(prefix))
+    return children_agree(prefix, tree, [&](const Value& x, const Value& y) { return parts(x, y, out, depth + 1); });
+  out.push_back(tree);
   return true;
 }
 
@@ -195,28 +181,130 @@ std::string structure(const Value& tree) {
   return out;
 }
 
-Value HollowTree::filled(std::span<const trace::Tensor> given) const {
+Value TreeStructure::filled(std::span<const trace::Tensor> given) const {
   std::vector<Value> now = leaves_;
   for (std::size_t i = 0; i < now.size(); ++i)
     if (place_[i] >= 0) now[i] = given[static_cast<std::size_t>(place_[i])];
   return with_leaves(tree_, std::move(now));
 }
 
-void HollowTree::forget() {
+void TreeStructure::forget() {
   for (std::size_t i = 0; i < leaves_.size(); ++i)
     if (place_[i] >= 0) leaves_[i] = Value(std::int64_t{0});
   tree_ = with_leaves(tree_, leaves_);
 }
 
-HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
-                       const std::function<trace::Tensor(const Value&)>& as_tensor) {
-  HollowTree out(std::move(tree));
+TreeStructure take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
+                          const std::function<trace::Tensor(const Value&)>& as_tensor) {
+  TreeStructure out(std::move(tree));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Value& leaf = out.leaf(i);
     const bool number = leaf.is_host_number() || leaf.is<bool>();
     if (!leaf.is_tensor() && !(number && which == Take::ArraysAndNumbers)) continue;
     out.take(i, taken.size());
     taken.push_back(as_tensor(leaf));
+  }
+  return out;
+}
+
+// ---- where two trees come apart
+
+namespace {
+
+constexpr std::size_t kNamesShown = 8;
+
+std::string brief(const Value* v) {
+  if (!v) return "missing";
+  const auto* r = v->fields();
+  if (!r) return kind_name(*v);
+  std::string s = "{";
+  for (std::size_t i = 0; i < r->fields.size() && i < kNamesShown; ++i) s += (i ? ", " : "") + r->fields[i].first;
+  return s + (r->fields.size() > kNamesShown ? ", ...}" : "}");
+}
+
+class Search {
+ public:
+  explicit Search(bool prefix) : prefix_(prefix) {}
+  std::string path;
+  const Value *a = nullptr, *b = nullptr;
+  bool reordered = false;  // records with the same fields in another order
+
+  // Whether x and y differ; then where, in the fields above.
+  bool differs(const Value* x, const Value* y, const std::string& at, int depth = 0) {
+    if (depth > kMaxNesting) too_deep();
+    if (x && y && is_leaf(*x) && (prefix_ || is_leaf(*y))) return false;
+    if (!x || !y || x->variant().index() != y->variant().index()) return found(x, y, at);
+    if (const auto* xs = x->items()) {
+      const auto& ys = *y->items();
+      if (xs->size() != ys.size()) return found(x, y, at);
+      for (std::size_t i = 0; i < ys.size(); ++i)
+        if (differs(&(*xs)[i], &ys[i], below(at, std::to_string(i)), depth + 1)) return true;
+    } else if (const auto* r = x->fields()) {
+      return fields_differ(*r, *y->fields(), x, y, at, depth);
+    }
+    return false;
+  }
+
+ private:
+  bool fields_differ(const Record& r, const Record& s, const Value* x, const Value* y, const std::string& at,
+                     int depth) {
+    for (const auto& f : s.fields)
+      if (!r.find(f.first)) return found(nullptr, &f.second, below(at, f.first));
+    for (const auto& f : r.fields)
+      if (differs(&f.second, s.find(f.first), below(at, f.first), depth + 1)) return true;
+    for (std::size_t i = 0; i < r.fields.size(); ++i)
+      if (r.fields[i].first != s.fields[i].first) return reordered = found(x, y, at);
+    return false;
+  }
+
+  bool found(const Value* x, const Value* y, const std::string& at) {
+    a = x, b = y, path = at;
+    return true;
+  }
+
+  bool prefix_;
+};
+
+}  // namespace
+
+std::vector<std::string> tree_difference(const Value& a, const Value& b, const std::string& in_a,
+                                         const std::string& in_b, bool prefix) {
+  Search search(prefix);
+  if (!search.differs(&a, &b, "")) return {};
+  if (search.reordered)
+    return {"the fields of " + (search.path.empty() ? "the records" : "`" + search.path + "`") +
+            " stand in another order: " + brief(search.a) + " in " + in_a + " and " + brief(search.b) + " in " + in_b};
+  if (search.path.empty()) return {};
+  return {"`" + search.path + "` is " + brief(search.a) + " in " + in_a + " and " + brief(search.b) + " in " + in_b};
+}
+
+// ---- what is no list, gone through
+
+std::vector<std::string> code_points(std::string_view s) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < s.size();) {
+    const std::size_t n = grammar::character_bytes(s, i);
+    out.emplace_back(s.substr(i, n));
+    i += n;
+  }
+  return out;
+}
+
+Value entry_of(const SpecEntry& entry) {
+  if (entry.axes.empty()) return {};
+  return Value(std::shared_ptr<const Axis>(std::make_shared<Axis>(Axis{entry.axes})));
+}
+
+std::optional<std::vector<Value>> parts_of(const Value& v) {
+  std::vector<Value> out;
+  if (const Record* r = v.fields()) {
+    for (const auto& [name, field] : r->fields) out.push_back(Value::tuple({Value::string(name), field}));
+  } else if (v.is_string()) {
+    for (std::string& c : code_points(v.str())) out.push_back(Value::string(std::move(c)));
+  } else if (auto* s = v.get<std::shared_ptr<const Spec>>()) {
+    for (const SpecEntry& entry : (*s)->dims) out.push_back(entry_of(entry));
+  } else {
+    return std::nullopt;
   }
   return out;
 }

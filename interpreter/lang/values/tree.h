@@ -30,17 +30,18 @@ Value map_leaves(const Value& tree, F f) {
 }
 
 // A tree some of whose leaves were taken out: each has a place among what `filled` is given. The others stay.
-class HollowTree {
+class TreeStructure {
  public:
-  HollowTree() = default;
-  explicit HollowTree(Value tree) : tree_(std::move(tree)), leaves_(lang::leaves(tree_)), place_(leaves_.size(), -1) {}
+  TreeStructure() = default;
+  explicit TreeStructure(Value tree)
+      : tree_(std::move(tree)), leaves_(lang::leaves(tree_)), place_(leaves_.size(), -1) {}
 
   const Value& tree() const { return tree_; }
   std::size_t size() const { return leaves_.size(); }
   const Value& leaf(std::size_t i) const { return leaves_[i]; }
   int place(std::size_t leaf) const { return place_[leaf]; }  // -1: the leaf stays
   void take(std::size_t leaf, std::size_t place) { place_[leaf] = static_cast<int>(place); }
-  bool same_places(const HollowTree& other) const { return place_ == other.place_; }
+  bool same_places(const TreeStructure& other) const { return place_ == other.place_; }
 
   Value filled(std::span<const trace::Tensor> given) const;
   void forget();  // what was taken out: values of a trace that is over
@@ -55,7 +56,23 @@ enum class Take : std::uint8_t { Arrays, ArraysAndNumbers };  // numbers: of the
 
 // Takes leaves out of a tree and appends them to `taken`, made tensors by `as_tensor`; their places are those in
 // `taken`.
-HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
-                       const std::function<trace::Tensor(const Value&)>& as_tensor);
+TreeStructure take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
+                          const std::function<trace::Tensor(const Value&)>& as_tensor);
+
+// ---- where two trees come apart, for messages
+
+// "`layers[0].b` is f32[3] in the first and missing in the second"; nothing where the trees have one structure, or
+// differ as a whole, which their structures show. `prefix`: where the first has a leaf, the second may have a tree.
+std::vector<std::string> tree_difference(const Value& a, const Value& b, const std::string& in_a,
+                                         const std::string& in_b, bool prefix = false);
+
+// ---- what values that are no lists consist of when they are gone through
+
+// Code points of a UTF-8 string; broken bytes count one each.
+std::vector<std::string> code_points(std::string_view s);
+// An entry of a spec: an axis, or none where nothing splits the dimension (or the partitioner may).
+Value entry_of(const SpecEntry& entry);
+// Of a record pairs (name, value), of a string its characters, of a spec its entries; nothing of any other value.
+std::optional<std::vector<Value>> parts_of(const Value& v);
 
 }  // namespace shard::lang

@@ -2,7 +2,6 @@
 
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/native.h"
-#include "interpreter/lang/values/traced_range.h"
 #include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
@@ -117,45 +116,43 @@ const Record* Value::fields() const {
   return r ? r->get() : nullptr;
 }
 
+Value Value::with_items(std::vector<Value> items) const {
+  return is<std::shared_ptr<List>>() ? list(std::move(items)) : tuple(std::move(items));
+}
+
+std::vector<Value>& own_items(Value& v) {
+  if (auto* l = v.get<std::shared_ptr<List>>()) {
+    if (l->use_count() != 1) *l = std::make_shared<List>(**l);
+    return (*l)->items;
+  }
+  auto* t = v.get<std::shared_ptr<Tuple>>();
+  if (t->use_count() != 1) *t = std::make_shared<Tuple>(**t);
+  return (*t)->items;
+}
+
+Record& own_fields(Value& v) {
+  auto* r = v.get<std::shared_ptr<Record>>();
+  if (r->use_count() != 1) *r = std::make_shared<Record>(**r);
+  return **r;
+}
+
 bool Value::callable() const {
   return is<std::shared_ptr<const Closure>>() || is<std::shared_ptr<const Native>>() ||
          is<std::shared_ptr<const Wrapped>>() || is<const ir::OpDef*>() || is<runtime::DType>();
 }
 
 std::string kind_name(const Value& v) {
-  struct Names {
-    std::string operator()(const None&) const { return "none"; }
-    std::string operator()(bool) const { return "bool"; }
-    std::string operator()(std::int64_t) const { return "int"; }
-    std::string operator()(double) const { return "float"; }
-    std::string operator()(const std::shared_ptr<const std::string>&) const { return "string"; }
-    std::string operator()(const trace::Tensor& t) const { return t.valid() ? type_text(t.type()) : "array"; }
-    std::string operator()(const std::shared_ptr<List>& l) const {
-      return "list of " + std::to_string(l->items.size());
-    }
-    std::string operator()(const std::shared_ptr<Tuple>& t) const {
-      return "tuple of " + std::to_string(t->items.size());
-    }
-    std::string operator()(const std::shared_ptr<Record>&) const { return "record"; }
-    std::string operator()(const std::shared_ptr<const Closure>&) const { return "function"; }
-    std::string operator()(const std::shared_ptr<const Native>&) const { return "function"; }
-    std::string operator()(const std::shared_ptr<const Wrapped>&) const { return "function"; }
-    std::string operator()(const ir::OpDef*) const { return "function"; }
-    std::string operator()(const std::shared_ptr<const Axis>&) const { return "axis"; }
-    std::string operator()(const std::shared_ptr<const Spec>&) const { return "spec"; }
-    std::string operator()(const std::shared_ptr<const MeshValue>&) const { return "mesh"; }
-    std::string operator()(runtime::DType) const { return "dtype"; }
-    std::string operator()(const std::shared_ptr<const runtime::Type>& t) const {
-      return "the type " + type_text(*t) + " (no elements)";
-    }
-    std::string operator()(const Range&) const { return "range"; }
-    std::string operator()(const Device&) const { return "device"; }
-    std::string operator()(const std::shared_ptr<const DeferredString>&) const { return "string"; }
-    std::string operator()(const std::shared_ptr<Loader>& l) const {
-      return l->traced() ? TracedRange::kind : "loader";
-    }
-  };
-  return std::visit(Names{}, v.variant());
+  static constexpr const char* kKinds[] = {
+      // in the order of Value::Variant
+      "none",     "bool",     "int",  "float", "string", "array", "list", "tuple", "record", "function", "function",
+      "function", "function", "axis", "spec",  "mesh",   "dtype", "type", "range", "device", "string",   "loader"};
+  static_assert(std::size(kKinds) == std::variant_size_v<Value::Variant>);
+  const char* kind = kKinds[v.variant().index()];
+  if (auto* t = v.get<trace::Tensor>()) return t->valid() ? type_text(t->type()) : kind;
+  if (auto* items = v.items()) return kind + (" of " + std::to_string(items->size()));
+  if (auto* t = v.get<std::shared_ptr<const runtime::Type>>()) return "the type " + type_text(**t) + " (no elements)";
+  if (auto* l = v.get<std::shared_ptr<Loader>>()) return (*l)->traced() ? TracedRange::kind : kind;
+  return kind;
 }
 
 namespace {
@@ -202,19 +199,14 @@ bool equal_at(const Value& a, const Value& b, int depth) {
     auto* y = b.get<std::shared_ptr<const MeshValue>>();
     return (*x)->mesh == (*y)->mesh || ((*x)->mesh && (*y)->mesh && *(*x)->mesh == *(*y)->mesh);
   }
-  if (auto* x = a.get<bool>()) return *x == *b.get<bool>();
-  if (a.is_none()) return true;
-  if (auto* x = a.get<runtime::DType>()) return *x == *b.get<runtime::DType>();
-  if (auto* x = a.get<Range>()) return *x == *b.get<Range>();
-  if (auto* x = a.get<Device>()) return *x == *b.get<Device>();
-  if (auto* x = a.get<const ir::OpDef*>()) return *x == *b.get<const ir::OpDef*>();
-  if (auto* x = a.get<std::shared_ptr<const Closure>>()) return *x == *b.get<std::shared_ptr<const Closure>>();
-  if (auto* x = a.get<std::shared_ptr<const Native>>()) return *x == *b.get<std::shared_ptr<const Native>>();
-  if (auto* x = a.get<std::shared_ptr<const Wrapped>>()) return *x == *b.get<std::shared_ptr<const Wrapped>>();
-  if (auto* x = a.get<std::shared_ptr<const DeferredString>>())
-    return *x == *b.get<std::shared_ptr<const DeferredString>>();
-  if (auto* x = a.get<std::shared_ptr<Loader>>()) return *x == *b.get<std::shared_ptr<Loader>>();
-  return false;
+  return std::visit(
+      [&](const auto& x) {
+        if constexpr (requires { x == x; })
+          return x == *b.get<std::remove_cvref_t<decltype(x)>>();
+        else
+          return false;  // compared above
+      },
+      a.variant());
 }
 
 }  // namespace

@@ -121,15 +121,20 @@ class Value {
   const std::string& str() const { return **get<std::shared_ptr<const std::string>>(); }
   bool is_tensor() const { return is<trace::Tensor>(); }
   const trace::Tensor& tensor() const { return *get<trace::Tensor>(); }
-  // Children of a list, tuple or record; null for leaves. `mutate` copies first where the container is shared.
+  // Children of a list, tuple or record; null for leaves.
   const std::vector<Value>* items() const;  // list or tuple
   const Record* fields() const;
+  Value with_items(std::vector<Value> items) const;  // a list or tuple, as this one is, of others
   bool callable() const;
   const Variant& variant() const { return v_; }
 
  private:
   Variant v_;
 };
+
+// Containers in place where nobody else holds them, else copied first.
+std::vector<Value>& own_items(Value& v);
+Record& own_fields(Value& v);
 
 [[noreturn]] void too_deep();                // RuntimeError("value"): the tree nests deeper than kMaxNesting
 std::string kind_name(const Value& v);       // "list", "f32[2,3]", "function": for messages

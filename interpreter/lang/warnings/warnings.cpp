@@ -9,15 +9,13 @@ namespace {
 constexpr Warning kWarnings[] = {
     {"unused-variable", "A variable inside of a function or block is given a value that nothing reads.",
      "By its name, before the script runs: `let` and `fn` inside of braces. Parameters, variables of loops, those at "
-     "the "
-     "top level of a file, a tuple of which one part is read, and names that begin with `_` are left alone.",
+     "the top level of a file, a tuple of which one part is read, and names that begin with `_` are left alone.",
      "Use it, drop it, or begin its name with `_`.", "fn f(x) {\n  let y = x + 1\n  x * 2\n}\nprint(f(1))\n"},
     {"let-in-loop",
      "A `let` inside a loop makes a new variable in each turn, where one outside of the loop of the same "
      "name was to be assigned.",
      "By its name: nothing reads the new one; or the outer one begins with a literal, is assigned nowhere and read "
-     "after "
-     "the loop.",
+     "after the loop.",
      "Drop the `let`.", "let total = 0\nfor i in 0..3 {\n  let total = i * i\n}\nprint(total)\n"},
     {"lost-assignment",
      "A function assigns its parameter, or a part of it, and does not read it after that: values never "
@@ -51,8 +49,7 @@ constexpr Warning kWarnings[] = {
     {"unused-axis",
      "An axis of a mesh stands in no spec, type, collective or rule: the devices along it all do the same.",
      "By its name in the script and its modules, when the script has ended. Explicit axes, which types show, and axes "
-     "of "
-     "size 1 are left alone, and all of them where `.axes` is read.",
+     "of size 1 are left alone, and all of them where `.axes` is read.",
      "Split an array over it, or leave it out of the mesh.",
      "mesh m = (@data: 4, @model: 2)\nprint(shard arange(8) as P(@data))\n"},
     {"axis-of-one", "A collective communicates over axes that the mesh gives the size 1, so it does nothing.",

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "runtime/array/shape.h"
-#include "runtime/channel/tcp/line.h"
 
 namespace shard::runtime {
 namespace {
@@ -26,10 +25,10 @@ static_assert(sizeof(Address) == 64);
 std::string process(int rank) { return "process " + std::to_string(rank); }
 
 // Connects to a door and proves to belong there. Null: why, or empty where the connection was made and ended.
-std::optional<Line> let_in(const std::string& host, int port, const Joining& job, std::string& why) {
+std::optional<Connection> let_in(const std::string& host, int port, const Joining& job, std::string& why) {
   for (int i = 1;; ++i) {
-    auto line = Line::to(host, port, job.deadline, why);
-    if (!line || line->prove(job.token, job.deadline)) return line;
+    auto connection = Connection::to(host, port, job.deadline, why);
+    if (!connection || connection->prove(job.token, job.deadline)) return connection;
     why.clear();
     if (i == kTries || Clock::now() + kNextTry > job.deadline) return std::nullopt;
     std::this_thread::sleep_for(kNextTry);
@@ -42,12 +41,12 @@ Coordinator::Coordinator(const std::string& address, Ports ports, int count, std
     : door_(address, ports, count, std::move(token)), count_(count) {}
 
 std::vector<int> Coordinator::bring_together(Deadline deadline, const Watch& watch) {
-  std::vector<std::optional<Line>> lines(static_cast<std::size_t>(count_));
+  std::vector<std::optional<Connection>> connections(static_cast<std::size_t>(count_));
   std::vector<Address> list(static_cast<std::size_t>(count_));
   const auto missing = [&] {
     std::vector<int> out;
     for (int i = 0; i < count_; ++i)
-      if (!lines[static_cast<std::size_t>(i)]) out.push_back(i);
+      if (!connections[static_cast<std::size_t>(i)]) out.push_back(i);
     return out;
   };
   door_.open();
@@ -56,11 +55,11 @@ std::vector<int> Coordinator::bring_together(Deadline deadline, const Watch& wat
   while (!left.empty() && Clock::now() < deadline && !watch.stop()) {
     auto guest = door_.next(std::min(deadline, Clock::now() + std::chrono::milliseconds(20)));
     for (const std::string& from : door_.strangers()) watch.stranger(from);
-    if (guest && !lines[static_cast<std::size_t>(guest->hello.rank)]) {
+    if (guest && !connections[static_cast<std::size_t>(guest->hello.rank)]) {
       Address& a = list[static_cast<std::size_t>(guest->hello.rank)];
-      guest->line.there().copy(a.host, sizeof a.host - 1);
+      guest->connection.there().copy(a.host, sizeof a.host - 1);
       a.port = guest->hello.port;
-      lines[static_cast<std::size_t>(guest->hello.rank)].emplace(std::move(guest->line));
+      connections[static_cast<std::size_t>(guest->hello.rank)].emplace(std::move(guest->connection));
       watch.came(guest->hello.rank);
     }
     left = missing();
@@ -76,10 +75,10 @@ std::vector<int> Coordinator::bring_together(Deadline deadline, const Watch& wat
     throw RuntimeError("process", who + " did not come to the start");
   }
   for (int i = 0; i < count_; ++i)
-    if (!lines[static_cast<std::size_t>(i)]->write(list.data(), list.size() * sizeof(Address), deadline))
+    if (!connections[static_cast<std::size_t>(i)]->write(list.data(), list.size() * sizeof(Address), deadline))
       throw RuntimeError("process", process(i) + " has gone before the start");
   std::vector<int> out;
-  for (auto& line : lines) out.push_back(line->release());
+  for (auto& connection : connections) out.push_back(connection->release());
   return out;
 }
 
@@ -103,19 +102,19 @@ Sockets sockets_by_tcp(const Joining& job) {
   for (int peer = 0; peer < job.rank; ++peer) {
     Address& a = list[static_cast<std::size_t>(peer)];
     a.host[sizeof a.host - 1] = 0;
-    auto line = let_in(a.host, a.port, job, why);
-    if (!line || !line->write(&hello, sizeof hello, job.deadline))
+    auto connection = let_in(a.host, a.port, job, why);
+    if (!connection || !connection->write(&hello, sizeof hello, job.deadline))
       throw RuntimeError("process", process(peer) + " listens at " + a.host + ":" + std::to_string(a.port) + ", and " +
                                         process(job.rank) +
                                         " does not reach it there: " + (why.empty() ? "the connection ended" : why));
-    out[static_cast<std::size_t>(peer)] = line->release();
+    out[static_cast<std::size_t>(peer)] = connection->release();
   }
   for (int left = job.size - 1 - job.rank; left > 0;) {
     auto guest = door.next(job.deadline);
     if (!guest) throw RuntimeError("process", process(job.rank) + " is not reached by all others");
     int& link = out[static_cast<std::size_t>(guest->hello.rank)];
     if (guest->hello.rank <= job.rank || link >= 0) continue;  // who would come twice
-    link = guest->line.release();
+    link = guest->connection.release();
     --left;
   }
   return {std::move(out), coordinator->release()};

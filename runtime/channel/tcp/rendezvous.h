@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel/channel.h"
-#include "runtime/channel/tcp/door.h"
+#include "runtime/channel/tcp/connection.h"
 
 namespace shard::runtime {
 
@@ -22,8 +21,8 @@ class Coordinator {
     std::function<bool()> stop;                                    // no longer wanted
     std::function<void(int rank)> came;
   };
-  // Returns once all have come and know each other's addresses: the connection to each, which stays open (mirror.h).
-  // Throws RuntimeError("process") with those who have not come by the deadline.
+  // Returns once all have come and know each other's addresses: the connection to each, which stays open
+  // (progress_reports.h). Throws RuntimeError("process") with those who have not come by the deadline.
   std::vector<int> bring_together(Deadline deadline, const Watch& watch);
 
  private:

@@ -1,6 +1,6 @@
 // One block of a matrix product by Eigen, single-threaded. Eigen is compiled under another namespace name for each
 // instruction set (-DEigen=...), so that its templates are never shared between them.
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 #define EIGEN_DONT_PARALLELIZE
 #define EIGEN_NO_DEBUG

@@ -1,7 +1,7 @@
 // Small matrix products, whose operands lie in the nearest cache: tiles of the result stay in registers and operands
 // are read as they lie. Eigen packs both first, which takes longer than such a product itself. Packets are of the
 // instruction set's width, halved for narrow results.
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 #include <algorithm>
 #include <cstring>

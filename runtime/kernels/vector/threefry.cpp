@@ -1,5 +1,5 @@
 // Threefry-2x32 with 20 rounds (Salmon and others, 2011) over consecutive counters.
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 namespace shard::runtime::SHARD_ISA {
 namespace {

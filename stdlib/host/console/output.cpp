@@ -1,22 +1,18 @@
-// print and error. With traced values they become effects of the program: nodes in order, carried out when it runs,
-// once a device in manual code. The message travels as texts, formats and operands.
+// print, error, warn, clock, time and breakpoint. With traced values they become effects of the program: nodes in
+// order, carried out when it runs, once a device in manual code. The message travels as texts, formats and operands.
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/warnings/warnings.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
 using lang::DeferredString;
-using lang::Interpreter;
-using lang::Value;
-using trace::Tensor;
 
 // The mesh of manual code that a value belongs to; null elsewhere.
 runtime::MeshRef manual_mesh(Interpreter& in, const std::vector<Tensor>& operands) {
@@ -27,15 +23,12 @@ runtime::MeshRef manual_mesh(Interpreter& in, const std::vector<Tensor>& operand
 }
 
 // "(@X: 0, @Y: 1) " for the device at `position`.
-std::string coordinates(const runtime::Mesh& mesh, std::int64_t position) {
+std::string device_text(const runtime::Mesh& mesh, std::int64_t position) {
+  const std::vector<std::int64_t> at = runtime::coordinates_of(mesh, position);
   std::string s;
-  std::int64_t rest = position;
-  for (std::size_t i = mesh.axes.size(); i-- > 0;) {
-    const auto& axis = mesh.axes[i];
-    if (axis.kind == runtime::AxisKind::Manual)
-      s = "@" + axis.name + ": " + std::to_string(rest % axis.size) + (s.empty() ? "" : ", ") + s;
-    rest /= axis.size;
-  }
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (mesh.axes[i].kind == runtime::AxisKind::Manual)
+      s += (s.empty() ? "@" : ", @") + mesh.axes[i].name + ": " + std::to_string(at[i]);
   return "(" + s + ") ";
 }
 
@@ -44,16 +37,13 @@ std::string coordinates(const runtime::Mesh& mesh, std::int64_t position) {
 std::vector<std::int64_t> speakers(const runtime::Mesh& mesh, const ir::Ints& at) {
   std::vector<std::int64_t> out;
   for (std::int64_t p = 0; p < mesh.size(); ++p) {
-    std::int64_t rest = p;
+    const std::vector<std::int64_t> here = runtime::coordinates_of(mesh, p);
     bool speaks = true;
-    for (std::size_t i = mesh.axes.size(); i-- > 0;) {
-      const std::int64_t here = rest % mesh.axes[i].size;
-      rest /= mesh.axes[i].size;
+    for (std::size_t i = 0; i < here.size(); ++i)
       if (i < at.size() && at[i] >= 0)
-        speaks = speaks && here == at[i];
+        speaks = speaks && here[i] == at[i];
       else if (mesh.axes[i].kind != runtime::AxisKind::Manual)
-        speaks = speaks && here == 0;
-    }
+        speaks = speaks && here[i] == 0;
     if (speaks) out.push_back(p);
   }
   return out;
@@ -81,14 +71,14 @@ runtime::Sharding layout_of(const runtime::Mesh& mesh, std::string_view text, st
   return s;
 }
 
-std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
+std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                        const std::vector<std::string>& layouts, std::size_t first, const runtime::Mesh* mesh,
                        std::int64_t position) {
   const auto& texts = std::get<std::vector<std::string>>(*attrs.find("texts"));
   const auto& formats = std::get<std::vector<std::string>>(*attrs.find("formats"));
   std::string s = texts.at(0);
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    const runtime::ArrayRef& a = operands.at(first + i);
+    const ArrayRef& a = operands.at(first + i);
     if (formats[i] == lang::kLayoutFormat)
       s += first + i < layouts.size() ? layouts[first + i] : "P()";
     else
@@ -99,7 +89,7 @@ std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vecto
   return s;
 }
 
-DeferredString joined(Interpreter& in, const std::vector<lang::CallArg>& items) {
+DeferredString joined(Interpreter& in, const std::vector<CallArg>& items) {
   DeferredString d;
   d.texts.emplace_back();
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -113,7 +103,7 @@ DeferredString joined(Interpreter& in, const std::vector<lang::CallArg>& items) 
 std::string with_unknowns(const DeferredString& d) {
   std::string s = d.texts.at(0);
   for (std::size_t i = 0; i < d.values.size(); ++i) {
-    const runtime::ArrayRef& a = d.values[i].array();
+    const ArrayRef& a = d.values[i].array();
     s += d.formats[i] == lang::kLayoutFormat && a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "~";
     s += d.texts.at(i + 1);
   }
@@ -121,7 +111,7 @@ std::string with_unknowns(const DeferredString& d) {
 }
 
 Value print(Interpreter& in, BoundArgs& a) {
-  for (const lang::CallArg& x : a.rest)
+  for (const CallArg& x : a.rest)
     if (!x.name.empty())
       in.fail("call", x.span, "print has no argument called `" + x.name + "`",
               {"values to be printed have no names: print(a, b)"});
@@ -129,7 +119,7 @@ Value print(Interpreter& in, BoundArgs& a) {
   const DeferredString d = joined(in, a.rest);
   if (d.values.empty())
     in.write(d.texts.back() + "\n");
-  else if (in.context().types_only() && !in.context().tracing() && !in.impl().checker)
+  else if (in.context().types_only() && !in.context().tracing() && !in.checker())
     in.write(with_unknowns(d) + "\n");
   else
     record_effect(in, "print", d, {});
@@ -155,6 +145,41 @@ Value warn(Interpreter& in, BoundArgs& a) {
   return {};
 }
 
+// ---- clock, time: how long things take, in seconds of the wall
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// The first call compiles where f is to be compiled, so it stands apart. Then as many as fit into a fifth of a second.
+Value time_of(Interpreter& in, BoundArgs& a) {
+  constexpr double kEnough = 0.2;
+  constexpr std::int64_t kMost = 1000;
+  if (!a[0].callable())
+    in.fail("type", a.span, "time takes a function and its arguments, and this is " + lang::kind_name(a[0]),
+            {"write the call apart: time(f, x), or time(fn() = ...)"});
+  if (in.context().tracing())
+    in.fail("trace", a.span, "time runs a function, and here one is being traced",
+            {"ask outside of that function: time(f, x)"});
+  const auto once = [&] {
+    std::vector<CallArg> args = a.rest;
+    const double begin = now();
+    in.call(a[0], std::move(args), a.span);
+    return now() - begin;
+  };
+  const double first = once();
+  double best = first, total = 0;
+  std::int64_t calls = 0;
+  while (calls == 0 || (total < kEnough && calls < kMost)) {
+    const double took = once();
+    best = calls == 0 ? took : std::min(best, took);
+    total += took;
+    ++calls;
+  }
+  return Value::record({{"best", Value(best)},
+                        {"mean", Value(total / static_cast<double>(calls))},
+                        {"first", Value(first)},
+                        {"calls", Value(calls)}});
+}
+
 }  // namespace
 
 void record_effect(Interpreter& in, std::string what, const DeferredString& message, std::vector<Tensor> operands,
@@ -173,7 +198,7 @@ void record_effect(Interpreter& in, std::string what, const DeferredString& mess
   in.context().apply(in.context().table().at("effect"), operands, std::move(attrs));
 }
 
-void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
+void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                 const std::vector<std::string>& layouts, grammar::Span span) {
   const std::string& what = attrs.text("what");
   const runtime::LineLimit limit(in.screen().width() - 1);
@@ -184,7 +209,7 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
   };
   const ir::Ints coordinates_given = attrs.has("at") ? attrs.ints("at") : ir::Ints{};
   for (const std::int64_t p : mesh ? speakers(*mesh, coordinates_given) : std::vector<std::int64_t>{0}) {
-    const std::string who = mesh ? coordinates(*mesh, p) : "";
+    const std::string who = mesh ? device_text(*mesh, p) : "";
     const auto message = [&] { return message_of(in, attrs, operands, layouts, first, mesh.get(), p); };
     if (what == "print")
       in.write(who + message() + "\n");
@@ -196,7 +221,7 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
     } else if (what == "assert_close") {
       compare_close(in, at(0, p), at(1, p), attrs.number("rtol"), attrs.number("atol"), span, who);
     } else if (what == "visualize") {
-      runtime::Type type = runtime::Type::of(operands[0]->type.dtype, attrs.ints("whole"));
+      Type type = Type::of(operands[0]->type.dtype, attrs.ints("whole"));
       type.mesh = operands[0]->type.mesh;
       if (type.mesh) type.sharding = layout_of(*type.mesh, layouts.at(0), type.shape.size());
       draw_layout(in, type, attrs.text("save"), span);
@@ -223,7 +248,35 @@ void register_output(Interpreter& in) {
              "at the script's call. `code` names another one than `warned`: see `shard help warnings`.",
              warn,
              {"warnings"}});
-  in.context().hooks().effect = [&in](const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
+  in.define({"clock",
+             "clock()",
+             "Seconds since some moment: the difference of two is the time between them.",
+             [](Interpreter&, BoundArgs&) { return Value(now()); },
+             {{"perf_counter", "seconds are read by `clock()`: the difference of two is the time between them"}}});
+  in.define({"time", "time(f, xs...)",
+             "Seconds that a call f(xs...) takes, as {best, mean, first, calls}: the first call, which may compile, by "
+             "itself, then the best and the mean of as many as fit into 0.2 s.",
+             time_of});
+  // The script stands still, and whoever runs it may look around.
+  lang::Native breakpoint{
+      "breakpoint",
+      "breakpoint(variables = none)",
+      "Opens the REPL with all variables that are known here, or with the fields of a record; `:continue` "
+      "goes on. In a trace the variables have types and no elements. Where nothing can be read the script "
+      "goes on at once.",
+      [](Interpreter& i, BoundArgs& a) {
+        const auto& ask = i.options().breakpoint;
+        const lang::Record* variables = a[0].fields();
+        if (!variables && !a[0].is_none())
+          i.fail("type", a.span, "breakpoint takes a record of variables, this is " + lang::kind_name(a[0]));
+        if (ask) ask(i, variables ? variables->fields : decltype(variables->fields){}, a.span);
+        return Value();
+      },
+      {{"set_trace", "the script stands still at `breakpoint()`"},
+       {"pdb", "the script stands still at `breakpoint()`"}}};
+  breakpoint.sees_variables = true;
+  in.define(std::move(breakpoint));
+  in.context().hooks().effect = [&in](const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                                       const std::vector<std::string>& layouts,
                                       grammar::Span span) { run_effect(in, attrs, operands, layouts, span); };
 }

@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/modules.h"
+#include "interpreter/lang/report/report.h"
 
 namespace shard::stdlib {
 namespace {
@@ -13,22 +12,24 @@ using cost_model::Chip;
 using lang::Interpreter;
 using lang::Value;
 
-// "a100-80" is the field a100_80 of the module.
-Value named_chip(Interpreter& in, const std::string& name, grammar::Span span) {
-  grammar::ImportStmt import;
-  import.module = "chips";
-  const Value module = lang::import_module(in.impl(), import, span);
-  std::string all;
-  std::vector<std::string> names;
-  for (const auto& [field, value] : module.fields()->fields) {
-    const lang::Record* chip = value.fields();
-    const Value* own = chip ? chip->find("name") : nullptr;
-    if (!own || !own->is_string()) continue;
-    if (own->str() == name || field == name) return value;
-    all += (all.empty() ? "" : ", ") + own->str();
-    names.push_back(own->str());
+// The chips of the module: "a100-80" is its field a100_80.
+std::vector<std::pair<std::string, Value>> module_chips(Interpreter& in, grammar::Span span) {
+  const Value module = in.load_module("chips", span);
+  std::vector<std::pair<std::string, Value>> out;
+  for (const auto& field : module.fields()->fields) {
+    const lang::Record* chip = field.second.fields();
+    if (const Value* own = chip ? chip->find("name") : nullptr; own && own->is_string()) out.push_back(field);
   }
-  std::vector<std::string> notes{"the module `chips` has " + all};
+  return out;
+}
+
+Value named_chip(Interpreter& in, const std::string& name, grammar::Span span) {
+  std::vector<std::string> names;
+  for (const auto& [field, value] : module_chips(in, span)) {
+    names.push_back(value.fields()->find("name")->str());
+    if (names.back() == name || field == name) return value;
+  }
+  std::vector<std::string> notes{"the module `chips` has " + lang::joined(names)};
   if (auto near = grammar::near_miss(name, names)) notes.push_back("did you mean \"" + *near + "\"?");
   notes.emplace_back("a record of your own works as well: `help chips` shows the fields");
   in.fail("chip", span, "there is no chip \"" + name + "\"", std::move(notes));
@@ -67,8 +68,8 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
   read_flops(in, *record, chip, span);
   for (const auto& [name, value] : record->fields) {
     if (name == "flops") continue;
-    if (name == "name") {
-      chip.name = in.text(value, span, "`name` of a chip");
+    if (name == "name" || name == "described") {
+      (name == "name" ? chip.name : chip.described) = in.text(value, span, "`" + name + "` of a chip");
     } else if (name == "domain") {
       chip.domain.clear();
       const std::vector<Value> one{value};
@@ -84,7 +85,7 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
       for (const cost_model::ChipField& f : cost_model::chip_fields())
         if (f.name == name) chip.*f.value = positive(in, value, span, name), known = true;
       if (!known) {
-        std::vector<std::string> names{"flops", "domain", "name"};
+        std::vector<std::string> names{"flops", "domain", "name", "described"};
         for (const cost_model::ChipField& f : cost_model::chip_fields()) names.emplace_back(f.name);
         const auto near = grammar::near_miss(name, names);
         in.fail("chip", span, "a chip has no field `" + name + "`",
@@ -103,6 +104,12 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
             "a machine whose devices lie in " + std::to_string(std::llround(chip.simulated)) +
                 " processes needs `network`, the bytes a second between them");
   return chip;
+}
+
+std::vector<Chip> all_chips(Interpreter& in) {
+  std::vector<Chip> out;
+  for (const auto& chip : module_chips(in, in.context().span())) out.push_back(chip_of(in, chip.second, {}));
+  return out;
 }
 
 std::optional<Chip> take_chip(Interpreter& in, lang::BoundArgs& a) {

@@ -4,23 +4,19 @@
 
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/lang/staging/jit.h"
 
 namespace shard::stdlib {
 
 // Errors name what is missing or of the wrong kind, and the chips that there are.
 cost_model::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span);
+std::vector<cost_model::Chip> all_chips(lang::Interpreter& in);  // of the module
 // The argument `chip:`, taken out of those that are a function's; nothing where there is none.
 std::optional<cost_model::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
 
-// The collectives of a source line that take longest, and what they are ("psum @data"). (shortcoming.cpp)
-const exec::CommRecord* longest_at(const lang::CompiledCall& call, const cost_model::Chip& chip, grammar::Span line,
-                                   const grammar::SourceMap& sources);
-std::string words_of(const exec::CommRecord& record);
-// "lacks 3.2 GiB", "waits 4 %: line 32, psum @data"; empty where it fits and nothing waits for more than a hundredth.
-std::string shortcoming(const lang::CompiledCall& call, const cost_model::Estimate& e, const cost_model::Chip& chip,
-                        const grammar::SourceMap& sources);
+// The call on the chip, its state handed over.
+cost_model::Estimate predicted(const cost_model::Chip& chip, const lang::CompiledCall& call);
 // What a call says between devices, holds and computes, and what it keeps for its backward part, as text.
 std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
                            const lang::Prices* prices = nullptr);

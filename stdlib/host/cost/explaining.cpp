@@ -6,9 +6,8 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/cost_model/quantities.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "stdlib/host/cost/chips.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"
@@ -17,6 +16,8 @@ namespace shard::stdlib {
 namespace {
 
 using cost_model::bytes_text;
+using cost_model::left;
+using cost_model::right;
 using cost_model::time_text;
 using lang::BoundArgs;
 using lang::Interpreter;
@@ -32,15 +33,13 @@ Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const s
   Explained out{lang::compiled_call(in, f, a.rest, a.span)};
   if (!chip) return out;
   out.apart = call_apart(in, f, a, chip->simulated > 0);
-  out.on = cost_model::estimate(*chip, *out.apart.plan, out.apart.given,
-                                cost_model::handed_over(out.apart.given, out.apart.plan->program()));
+  out.on = predicted(*chip, out.apart);
   return out;
 }
 
 std::string beside(const Explained& a, const Explained& b) {
-  const auto column = [](std::string s) { return std::string(s.size() < 16 ? 16 - s.size() : 1, ' ') + s; };
   const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
-    return "  " + what + std::string(18 - std::min<std::size_t>(what.size(), 17), ' ') + column(x) + column(y) + "\n";
+    return "  " + left(what, 17) + "  " + right(x, 15) + " " + right(y, 15) + "\n";
   };
   const auto says = [](const Explained& e) {
     double bytes = 0;
@@ -112,12 +111,9 @@ std::string kept_text(const std::vector<cost_model::Residual>& kept, const gramm
   std::string out = "  keeps for the backward part  " + (here > 0 ? bytes_text(static_cast<double>(here)) : "");
   if (there > 0) out += (here > 0 ? ", " : "") + bytes_text(static_cast<double>(there)) + " in the host's memory";
   out += "\n";
-  for (const auto& r : rows) {
-    out += "    ";
-    if (widths[0] > 0) out += r[0] + std::string(widths[0] - r[0].size() + 2, ' ');
-    out += r[1] + std::string(widths[1] - r[1].size() + 2, ' ');
-    out += std::string(widths[2] - r[2].size(), ' ') + r[2] + "  " + r[3] + "\n";
-  }
+  for (const auto& r : rows)
+    out += "    " + (widths[0] > 0 ? left(r[0], widths[0] + 2) : "") + left(r[1], widths[1] + 2) +
+           right(r[2], widths[2]) + "  " + r[3] + "\n";
   if (kept.size() > kLines)
     out += "    and " + std::to_string(kept.size() - kLines) + " more, " + bytes_text(static_cast<double>(rest)) + "\n";
   return out;
@@ -145,20 +141,12 @@ std::string explained_on(const lang::CompiledCall& call, const cost_model::Estim
   std::string out = explained_call(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
                     time_text(t.waits()) + " of it waiting; " + bytes_text(static_cast<double>(e.memory.peak)) +
                     " of " + bytes_text(chip.memory) + "\n";
-  std::vector<std::pair<int, cost_model::LineCost>> lines;
-  for (const auto& [span, cost] : t.lines) {
-    const int line = lang::source_line(sources, span);
-    if (cost.communication == 0 && cost.host == 0) continue;
-    auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
-    if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
-    at->second.communication += cost.communication;
-    at->second.host += cost.host;
-    at->second.exposed += cost.exposed;
-  }
-  stable_sort(lines, [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
+  std::vector<cost_model::Line> lines = cost_model::lines_of(t, sources);
+  std::erase_if(lines, [](const auto& l) { return l.cost.communication == 0 && l.cost.host == 0; });
+  stable_sort(lines, [](const auto& a, const auto& b) { return a.cost.exposed > b.cost.exposed; });
   if (lines.size() > kLines) lines.resize(kLines);
-  for (const auto& [line, cost] : lines)
-    out += "    line " + std::to_string(line) + ": " +
+  for (const auto& [at, number, cost] : lines)
+    out += "    line " + std::to_string(number) + ": " +
            (cost.communication > 0 ? "collectives of " + time_text(cost.communication) + ", " : "") +
            (cost.host > 0 ? "to the host and back in " + time_text(cost.host) + ", " : "") + time_text(cost.exposed) +
            " waited for\n";
@@ -171,12 +159,9 @@ void register_explaining(Interpreter& in) {
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
        "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
        "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a "
-       "call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, and "
-       "what "
-       "`remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what "
-       "it and each collective take there and which lines are waited for, `against: g` the same of g(xs...), side by "
-       "side. Nothing is "
-       "run.",
+       "call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, "
+       "and what `remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what it and each collective take "
+       "there and which lines are waited for, `against: g` the same of g(xs...), side by side. Nothing is run.",
        explain});
 }
 

@@ -2,16 +2,12 @@
 // them.
 #include <cstring>
 
-#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "runtime/mesh/device_blocks.h"
 #include "stdlib/host/data/loader.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
-
-using lang::Interpreter;
-using lang::Value;
-using runtime::ArrayRef;
 
 std::optional<std::int64_t> Batches::length() const {
   return std::max<std::int64_t>(0, plan_.steps() * plan_.epochs - plan_.skip);
@@ -83,8 +79,8 @@ std::int64_t Batches::real_rows(std::int64_t at) const {
 }
 
 ArrayRef Batches::epoch_key(Interpreter& in, std::int64_t epoch) const {
-  const Value key = call_row(in, "fold_in", std::vector<Value>{Value(*plan_.shuffle), Value(epoch)}, plan_.span);
-  return runtime::to_host(in.context().pool(), in.context().concrete(key.tensor(), "loader"));
+  const Value key = call_row(in, "fold_in", {Value(*plan_.shuffle), Value(epoch)}, plan_.span);
+  return on_host(in, key.tensor(), "loader");
 }
 
 // The rows of batch `at`, counted over all epochs. Orders of epochs that may still be asked for are kept.
@@ -103,10 +99,10 @@ std::vector<std::int64_t> Batches::which(Interpreter& in, std::int64_t at) {
   }
   while (!orders_.empty() && orders_.front().first < at_ / plan_.steps()) orders_.pop_front();
   if (orders_.empty() || orders_.back().first < epoch) {
-    const Value key(trace::Tensor(epoch_key(in, epoch)));
-    const Value all = call_row(in, "arange", std::vector<Value>{Value(plan_.count)}, plan_.span);
-    const trace::Tensor order = call_row(in, "permutation", std::vector<Value>{key, all}, plan_.span).tensor();
-    orders_.emplace_back(epoch, runtime::to_host(in.context().pool(), in.context().concrete(order, "loader")));
+    const Value key(Tensor(epoch_key(in, epoch)));
+    const Value all = call_row(in, "arange", {Value(plan_.count)}, plan_.span);
+    const Tensor order = call_row(in, "permutation", {key, all}, plan_.span).tensor();
+    orders_.emplace_back(epoch, on_host(in, order, "loader"));
   }
   for (const auto& [e, order] : orders_)
     if (e == epoch)
@@ -127,7 +123,7 @@ Batches::Bytes Batches::examples(Interpreter& in, const std::vector<std::int64_t
   for (const RowTable::RowType& type : plan_.types)
     out.emplace_back(static_cast<std::size_t>(plan_.batch) * type.bytes(), '\0');
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Value v = in.call(plan_.example, std::vector<Value>{Value(rows[i])}, plan_.span);
+    const Value v = in.call(plan_.example, {Value(rows[i])}, plan_.span);
     const std::vector<Value> leaves = lang::leaves(v);
     const auto differs = [&](const std::string& what) {
       in.fail("shape", plan_.span,
@@ -136,12 +132,11 @@ Batches::Bytes Batches::examples(Interpreter& in, const std::vector<std::int64_t
     if (leaves.size() != plan_.types.size()) differs("has " + std::to_string(leaves.size()) + " arrays");
     for (std::size_t k = 0; k < leaves.size(); ++k) {
       const RowTable::RowType& type = plan_.types[k];
-      const trace::Tensor t =
-          leaves[k].is_tensor() ? leaves[k].tensor() : array_of(in, leaves[k], std::nullopt, plan_.span);
+      const Tensor t = as_array(in, leaves[k], plan_.span);
       if (t.type().dtype != type.dtype || t.type().shape != type.shape)
         differs("is " + runtime::to_string(t.type()) + ", the first one " +
-                runtime::to_string(runtime::Type::of(type.dtype, type.shape)));
-      const ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(t, "loader"));
+                runtime::to_string(Type::of(type.dtype, type.shape)));
+      const ArrayRef host = on_host(in, t, "loader");
       std::memcpy(out[k].data() + i * type.bytes(), host->buffer->data(), type.bytes());
     }
   }
@@ -152,10 +147,9 @@ Value Batches::blank(Interpreter& in) {
   ++at_;
   std::vector<Value> out;
   for (const RowTable::RowType& type : plan_.types) {
-    std::vector<Value> sizes{Value(plan_.batch)};
-    for (const std::int64_t n : type.shape) sizes.emplace_back(n);
-    out.push_back(call_row(in, "zeros",
-                           {{"", Value::list(std::move(sizes)), plan_.span}, {"dtype", Value(type.dtype), plan_.span}},
+    Shape shape = type.shape;
+    shape.insert(shape.begin(), plan_.batch);
+    out.push_back(call_row(in, "zeros", {{"", list_of(shape), plan_.span}, {"dtype", Value(type.dtype), plan_.span}},
                            plan_.span));
   }
   return finished(in, std::move(out), plan_.batch);
@@ -164,7 +158,7 @@ Value Batches::blank(Interpreter& in) {
 Value Batches::made(Interpreter& in, const Bytes& bytes, std::int64_t real) const {
   std::vector<Value> out;
   for (std::size_t a = 0; a < bytes.size(); ++a) {
-    runtime::Shape shape = plan_.types[a].shape;
+    Shape shape = plan_.types[a].shape;
     shape.insert(shape.begin(), plan_.batch);
     out.emplace_back(new_array(in, plan_.types[a].dtype, std::move(shape), bytes[a].data()));
   }
@@ -177,7 +171,7 @@ Value Batches::finished(Interpreter& in, std::vector<Value> arrays, std::int64_t
   if (!plan_.pad) return v;
   std::string marks(static_cast<std::size_t>(plan_.batch), '\0');
   std::fill_n(marks.begin(), real, '\1');
-  Value mask(new_array(in, runtime::DType::Bool, {plan_.batch}, marks.data()));
+  Value mask(new_array(in, DType::Bool, {plan_.batch}, marks.data()));
   if (plan_.spec.get<std::shared_ptr<const lang::Spec>>())
     mask = lang::shard_tree(in, mask, first_entry(), nullptr, plan_.span);
   std::vector<Value> items;

@@ -3,17 +3,13 @@
 
 #include <limits>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/loading.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 enum LoaderArgument : std::size_t {
   kTree,
@@ -38,7 +34,7 @@ class LoaderMaker {
   LoaderPlan make() {
     plan_.batch = number(kBatch, "batch"), plan_.epochs = number(kEpochs, "epochs"), plan_.skip = number(kSkip, "skip");
     if (a_[kLength].is_none() == a_[kTree].callable())
-      in_.fail("call", a_.args[kLength].span.known() ? a_.args[kLength].span : a_.span,
+      in_.fail("call", a_.args[kLength].span,
                a_[kTree].callable() ? "a function of the row's number needs to know how many rows there are: length: n"
                                     : "`length:` goes with a function of the row's number");
     take_windows();
@@ -85,13 +81,11 @@ class LoaderMaker {
   }
 
   void take_files(const std::vector<std::string>& paths) {
-    const auto* dtype = a_[kDType].get<runtime::DType>();
+    const auto* dtype = a_[kDType].get<DType>();
     const grammar::Span span = a_.args[kTree].span;
     for (const std::string& path : paths) {
       const Value tree = reading_from(in_, path, span, [&] {
-        const auto file = open_tree(in_, path, span, dtype ? std::optional(*dtype) : std::nullopt);
-        Wanted all = all_of(in_, *file->contents);
-        return file->contents->in_parts() ? mapped(file, std::move(all)) : filled(in_, *file->contents, std::move(all));
+        return held(in_, open_tree(in_, path, span, dtype ? std::optional(*dtype) : std::nullopt));
       });
       if (plan_.tree.is_none()) plan_.tree = tree;
       if (!lang::same_structure(plan_.tree, tree))
@@ -104,10 +98,10 @@ class LoaderMaker {
   }
 
   void take_arrays(const Value& tree, const std::string& path) {
-    std::vector<runtime::ArrayRef> arrays;
+    std::vector<ArrayRef> arrays;
     const grammar::Span span = a_.args[kTree].span;
     for (const Value& leaf : lang::leaves(tree)) {
-      const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, span);
+      const Tensor t = as_array(in_, leaf, span);
       if (t.traced()) in_.fail("type", span, "a loader reads arrays that are there, not traced ones");
       if (t.type().rank() == 0)
         in_.fail("shape", span, "a loader takes arrays with rows, one of these has rank 0",
@@ -116,7 +110,7 @@ class LoaderMaker {
       if (!t.array()->has_elements() || in_.context().types_only()) {
         plan_.types_only = true;
       } else if (const auto& far = t.array()->elsewhere; !far || !far->in_parts() || !t.array()->distinct.empty()) {
-        arrays.back() = runtime::to_host(in_.context().pool(), in_.context().concrete(t, "loader"));
+        arrays.back() = on_host(in_, t, "loader");
       }
     }
     if (arrays.empty()) in_.fail("type", span, "a loader needs at least one array");
@@ -132,10 +126,10 @@ class LoaderMaker {
     plan_.keyed = true;
     plan_.count = number(kLength, "length");
     if (plan_.count < 1) return;  // told with the other sizes
-    plan_.tree = in_.call(plan_.example, std::vector<Value>{Value(std::int64_t{0})}, a_.args[kTree].span);
+    plan_.tree = in_.call(plan_.example, {Value(std::int64_t{0})}, a_.args[kTree].span);
     plan_.types_only = in_.context().types_only();
     for (const Value& leaf : lang::leaves(plan_.tree)) {
-      const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, a_.args[kTree].span);
+      const Tensor t = as_array(in_, leaf, a_.args[kTree].span);
       plan_.types.push_back({t.type().dtype, t.type().shape});
     }
     if (plan_.types.empty()) in_.fail("type", a_.args[kTree].span, "an example holds at least one array or number");
@@ -149,7 +143,7 @@ class LoaderMaker {
     }
     if (!a_[kShuffle].is_none()) {
       const Value& key = a_[kShuffle];
-      if (!key.is_tensor() || key.tensor().type().dtype != runtime::DType::Key || key.tensor().type().rank() != 0)
+      if (!key.is_tensor() || key.tensor().type().dtype != DType::Key || key.tensor().type().rank() != 0)
         in_.fail("type", a_.args[kShuffle].span, "shuffle takes a key: shuffle: key(1)");
       plan_.shuffle = key.tensor();
     }
@@ -178,8 +172,7 @@ class LoaderMaker {
       in_.fail(
           "call", a_.args[kBatch].span,
           "a batch has between 1 and " + std::to_string(plan_.count) + " rows here, not " + std::to_string(plan_.batch),
-          plan_.batch > 0 ? std::vector<std::string>{"`rest: \"pad\"` fills a batch that is too short"}
-                          : std::vector<std::string>{});
+          note_if(plan_.batch > 0, "`rest: \"pad\"` fills a batch that is too short"));
     if (plan_.epochs < 0 || plan_.skip < 0 || plan_.ahead < 0)
       in_.fail("call", a_.span, "epochs, skip and prefetch are not negative");
     if (plan_.ahead > 64) in_.fail("call", a_.args[kPrefetch].span, "prefetch is at most 64 batches");

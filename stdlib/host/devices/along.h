@@ -1,7 +1,7 @@
 // Along what a collective runs: mesh axes that are manual, or the dimension that a surrounding `vmap(f, axis: @i)` maps
 // over.
 #pragma once
-#include "interpreter/lang/eval/interpreter.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
@@ -10,11 +10,11 @@ namespace shard::stdlib {
 struct MappedAxis {
   std::string name;
   std::int64_t size;
-  trace::Tensor place;
+  Tensor place;
 };
 
 // Of the vmaps around what is traced (trace::Frame::mapped), innermost first.
-std::vector<MappedAxis> mapped_axes(lang::Interpreter& in);
+std::vector<MappedAxis> mapped_axes(Interpreter& in);
 
 struct Along {
   runtime::MeshRef mesh;
@@ -26,24 +26,24 @@ struct Along {
 };
 
 // The axes that `v` names: @X, @(X, Y), [@X, @Y].
-void add_axis_names(lang::Interpreter& in, const lang::Value& v, std::vector<std::string>& out, const char* who,
+void add_axis_names(Interpreter& in, const Value& v, std::vector<std::string>& out, const char* who,
                     grammar::Span span);
-Along along_axes(lang::Interpreter& in, const lang::Value& v, const char* who, grammar::Span span, bool manual = true);
+Along along_axes(Interpreter& in, const Value& v, const char* who, grammar::Span span, bool manual = true);
 
-// What a collective over these mesh axes says, and a value typed as one that differs between their devices.
-ir::Attrs written_along(const Along& a);
-trace::Tensor varying_along(lang::Interpreter& in, const trace::Tensor& x, const Along& a);
+// A value typed as one that differs between the devices of these mesh axes, and the row of a collective over them,
+// which says this besides: of groups, and what it does.
+Tensor varying_along(Interpreter& in, const Tensor& x, const Along& a);
+Tensor over_axes(Interpreter& in, const ir::OpDef& op, const Tensor& x, const Along& where,
+                 const ir::Attrs& groups = {}, const ir::Attrs& said = {});
 
 // ---- over a mapped dimension (mapped_collectives.cpp); `dim` counts from the end as for the rows of collective.cpp
-trace::Tensor mapped_sum(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis);
-trace::Tensor mapped_extreme(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis, bool largest);
-trace::Tensor mapped_gather(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis, std::int64_t dim,
-                            bool tiled);
-trace::Tensor mapped_scatter(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis, std::int64_t dim,
-                             bool tiled, grammar::Span span);
-trace::Tensor mapped_exchange(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis, std::int64_t split,
-                              std::int64_t concat, bool tiled, grammar::Span span);
-trace::Tensor mapped_permute(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis,
-                             const ir::Pairs& pairs);
+Tensor mapped_sum(Interpreter& in, const Tensor& x, const MappedAxis& axis);
+Tensor mapped_extreme(Interpreter& in, const Tensor& x, const MappedAxis& axis, bool largest);
+Tensor mapped_gather(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t dim, bool tiled);
+Tensor mapped_scatter(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t dim, bool tiled,
+                      grammar::Span span);
+Tensor mapped_exchange(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t split,
+                       std::int64_t concat, bool tiled, grammar::Span span);
+Tensor mapped_permute(Interpreter& in, const Tensor& x, const MappedAxis& axis, const ir::Pairs& pairs);
 
 }  // namespace shard::stdlib

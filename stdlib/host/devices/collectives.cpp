@@ -1,11 +1,10 @@
 // Collectives as per-device code calls them. Each maps over trees, finds the axes in the current mesh (where manual
 // code has made them manual), and applies the row; a value that does not vary along the axes is first cast to one that
 // does, as JAX does.
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/ir/varying.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/spec.h"
-#include "interpreter/lang/staging/manual.h"
+#include "interpreter/lang/staging/modes.h"
 #include "stdlib/host/devices/along.h"
 #include "stdlib/host/host.h"
 
@@ -14,48 +13,39 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 using runtime::AxisId;
-using trace::Tensor;
-
-// Where an argument is written.
-grammar::Span place(const BoundArgs& a, std::size_t i) { return a.args[i].span.known() ? a.args[i].span : a.span; }
 
 // `groups: [[0, 1], [2, 3]]`: equal parts that cover every position once.
-void read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span,
-                 ir::Attrs& attrs) {
-  if (v.is_none()) return;
+ir::Attrs read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span) {
+  if (v.is_none()) return {};
   ir::Ints flat;
   std::vector<bool> seen(static_cast<std::size_t>(a.size), false);
   std::int64_t size = -1;
-  auto* groups = v.items();
-  if (!groups)
-    in.fail("type", span, std::string(who) + ": `groups:` is a list of lists of positions, like [[0, 1], [2, 3]]");
-  for (const Value& g : *groups) {
-    auto* members = g.items();
-    if (!members)
+  const auto list_in = [&](const Value& list) -> const std::vector<Value>& {
+    if (!list.items())
       in.fail("type", span, std::string(who) + ": `groups:` is a list of lists of positions, like [[0, 1], [2, 3]]");
-    if (size >= 0 && size != static_cast<std::int64_t>(members->size()))
+    return *list.items();
+  };
+  const auto need_cover = [&](bool covers) {
+    if (!covers)
+      in.fail("argument", span,
+              std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " +
+                  a.text + " exactly once");
+  };
+  for (const Value& g : list_in(v)) {
+    const auto& members = list_in(g);
+    if (size >= 0 && size != static_cast<std::int64_t>(members.size()))
       in.fail("argument", span, std::string(who) + ": all groups must be equally large");
-    size = static_cast<std::int64_t>(members->size());
-    for (const Value& m : *members) {
-      std::int64_t i = in.integer(m, span, "a position in `groups:`");
-      if (i < 0 || i >= a.size || seen[static_cast<std::size_t>(i)])
-        in.fail("argument", span,
-                std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " +
-                    a.text + " exactly once");
+    size = static_cast<std::int64_t>(members.size());
+    for (const Value& m : members) {
+      const std::int64_t i = in.integer(m, span, "a position in `groups:`");
+      need_cover(i >= 0 && i < a.size && !seen[static_cast<std::size_t>(i)]);
       seen[static_cast<std::size_t>(i)] = true;
       flat.push_back(i);
     }
   }
-  if (static_cast<std::int64_t>(flat.size()) != a.size)
-    in.fail("argument", span,
-            std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " +
-                a.text + " exactly once");
-  attrs.set("groups", flat);
-  attrs.set("group_size", size);
+  need_cover(static_cast<std::int64_t>(flat.size()) == a.size);
+  return {{"groups", flat}, {"group_size", size}};
 }
 
 Value over_tree(Interpreter& in, const Value& tree, grammar::Span span, const std::function<Value(const Tensor&)>& f) {
@@ -73,9 +63,7 @@ std::int64_t dimension(Interpreter& in, const Value& v, int rank, const char* wh
 }
 
 Tensor as_number(Interpreter& in, const Tensor& x) {
-  if (x.type().dtype != runtime::DType::Bool) return x;
-  return in.context().apply1(*in.context().table().core().convert, {x},
-                             {{"dtype", runtime::DType::I32}, {"weak", false}});
+  return x.type().dtype == DType::Bool ? converted(in, x, DType::I32) : x;
 }
 
 // Over one mapped dimension or over mesh axes; only reductions take both at once.
@@ -93,24 +81,20 @@ bool over_mapped(Interpreter& in, const Along& where, const char* who, const Val
 
 enum class Reduction { Sum, Mean, Max, Min };
 
-Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, const ir::Attrs& attrs) {
+Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, const ir::Attrs& groups = {}) {
   const auto& core = in.context().table().core();
   const bool sum = kind == Reduction::Sum || kind == Reduction::Mean;
   for (const MappedAxis& axis : where.mapped)
     x = sum ? mapped_sum(in, x, axis) : mapped_extreme(in, x, axis, kind == Reduction::Max);
   if (where.axes.empty()) return x;
-  return in.context().apply1(sum                      ? *core.psum
-                             : kind == Reduction::Max ? *core.pmax
-                                                      : *core.pmin,
-                             {varying_along(in, x, where)}, attrs);
+  return over_axes(in, sum ? *core.psum : kind == Reduction::Max ? *core.pmax : *core.pmin, x, where, groups);
 }
 
 Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
-  Along where = along_axes(in, a[1], who, place(a, 1));
-  ir::Attrs attrs;
+  Along where = along_axes(in, a[1], who, a.args[1].span);
   if (!a[2].is_none()) over_mapped(in, where, who, a[2], a.span);
-  if (!where.axes.empty()) attrs = written_along(where), read_groups(in, a[2], where, who, a.span, attrs);
-  std::int64_t n = attrs.has("group_size") ? attrs.integer("group_size") : where.size;
+  const ir::Attrs groups = read_groups(in, a[2], where, who, a.span);
+  const std::int64_t n = groups.has("group_size") ? groups.integer("group_size") : where.size;
   const bool sum = kind == Reduction::Sum;
   return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
     // A host number is the same on every device: its sum is known while tracing.
@@ -118,7 +102,7 @@ Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
     if (auto* d = leaf.get<double>()) return sum ? Value(*d * static_cast<double>(n)) : leaf;
     Tensor x = in.tensor(leaf, a.span);
     if (sum || kind == Reduction::Mean) x = as_number(in, x);
-    Tensor total = reduced(in, x, where, kind, attrs);
+    Tensor total = reduced(in, x, where, kind, groups);
     if (kind == Reduction::Mean)
       total =
           in.context().apply1(*in.context().table().core().div, {total, in.context().scalar(static_cast<double>(n))});
@@ -127,54 +111,45 @@ Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
 }
 
 Value all_gather(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "all_gather", place(a, 1));
+  Along where = along_axes(in, a[1], "all_gather", a.args[1].span);
   bool tiled = in.truth(a[3], a.span);
   std::string to = in.text(a[4], a.span, "`to:`");
   if (to != "varying" && to != "same")
     in.fail("argument", a.span, "all_gather: `to:` is \"varying\" or \"same\", got \"" + to + "\"");
   const bool mapped = over_mapped(in, where, "all_gather", a[5], a.span);
+  const ir::Attrs groups = read_groups(in, a[5], where, "all_gather", a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t dim = dimension(in, a[2], x.type().rank() + (tiled ? 0 : 1), "all_gather", "`axis:`", x, a.span);
     if (mapped) return mapped_gather(in, x, where.mapped[0], dim, tiled);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("axis", dim);
-    attrs.set("tiled", tiled);
-    attrs.set("to", to);
-    read_groups(in, a[5], where, "all_gather", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().all_gather, {varying_along(in, x, where)}, attrs);
+    return over_axes(in, *in.context().table().core().all_gather, x, where, groups,
+                     {{"axis", dim}, {"tiled", tiled}, {"to", to}});
   });
 }
 
 Value psum_scatter(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "psum_scatter", place(a, 1));
+  Along where = along_axes(in, a[1], "psum_scatter", a.args[1].span);
   bool tiled = in.truth(a[3], a.span);
   const bool mapped = over_mapped(in, where, "psum_scatter", a[4], a.span);
+  const ir::Attrs groups = read_groups(in, a[4], where, "psum_scatter", a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t dim = dimension(in, a[2], x.type().rank(), "psum_scatter", "`axis:`", x, a.span);
     if (mapped) return mapped_scatter(in, as_number(in, x), where.mapped[0], dim, tiled, a.span);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("axis", dim);
-    attrs.set("tiled", tiled);
-    read_groups(in, a[4], where, "psum_scatter", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().psum_scatter, {varying_along(in, as_number(in, x), where)},
-                               attrs);
+    return over_axes(in, *in.context().table().core().psum_scatter, as_number(in, x), where, groups,
+                     {{"axis", dim}, {"tiled", tiled}});
   });
 }
 
 Value all_to_all(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "all_to_all", place(a, 1));
+  Along where = along_axes(in, a[1], "all_to_all", a.args[1].span);
   bool tiled = in.truth(a[4], a.span);
   const bool mapped = over_mapped(in, where, "all_to_all", a[5], a.span);
+  const ir::Attrs groups = read_groups(in, a[5], where, "all_to_all", a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t split = dimension(in, a[2], x.type().rank(), "all_to_all", "`split:`", x, a.span);
     const std::int64_t concat = dimension(in, a[3], x.type().rank(), "all_to_all", "`concat:`", x, a.span);
     if (mapped) return mapped_exchange(in, x, where.mapped[0], split, concat, tiled, a.span);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("split", split);
-    attrs.set("concat", concat);
-    attrs.set("tiled", tiled);
-    read_groups(in, a[5], where, "all_to_all", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().all_to_all, {varying_along(in, x, where)}, attrs);
+    return over_axes(in, *in.context().table().core().all_to_all, x, where, groups,
+                     {{"split", split}, {"concat", concat}, {"tiled", tiled}});
   });
 }
 
@@ -203,14 +178,12 @@ Value permuted(Interpreter& in, const Value& tree, const Along& where, ir::Pairs
   check_pairs(in, pairs, where, who, span);
   return over_tree(in, tree, span, [&](const Tensor& x) -> Value {
     if (mapped) return mapped_permute(in, x, where.mapped[0], pairs);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("pairs", pairs);
-    return in.context().apply1(*in.context().table().core().ppermute, {varying_along(in, x, where)}, attrs);
+    return over_axes(in, *in.context().table().core().ppermute, x, where, {}, {{"pairs", pairs}});
   });
 }
 
 Value ppermute(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "ppermute", place(a, 1));
+  Along where = along_axes(in, a[1], "ppermute", a.args[1].span);
   ir::Pairs pairs;
   if (a[2].is_none() == a[3].is_none())
     in.fail("call", a.span, "ppermute takes a list of (source, destination) pairs, or `shift: k`");
@@ -232,14 +205,14 @@ Value ppermute(Interpreter& in, BoundArgs& a) {
 }
 
 // [n - 1, 0, 1, ...]: from the device before.
-std::vector<Value> round_the_ring(std::int64_t n) {
-  std::vector<Value> out;
-  for (std::int64_t k = 0; k < n; ++k) out.emplace_back((k + n - 1) % n);
+ir::Ints round_the_ring(std::int64_t n) {
+  ir::Ints out;
+  for (std::int64_t k = 0; k < n; ++k) out.push_back((k + n - 1) % n);
   return out;
 }
 
 Value pshuffle(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pshuffle", place(a, 1));
+  Along where = along_axes(in, a[1], "pshuffle", a.args[1].span);
   auto* sources = a[2].items();
   ir::Pairs pairs;
   std::vector<bool> seen(static_cast<std::size_t>(where.size), false);
@@ -254,9 +227,7 @@ Value pshuffle(Interpreter& in, BoundArgs& a) {
     in.fail("argument", a.span,
             "pshuffle takes the source of each of the " + std::to_string(where.size) + " devices along " + where.text +
                 ", each once; this is " + in.repr(a[2]),
-            where.size <= 16
-                ? std::vector<std::string>{"for example " + in.repr(Value::list(round_the_ring(where.size)))}
-                : std::vector<std::string>{});
+            note_if(where.size <= 16, "for example " + in.repr(list_of(round_the_ring(where.size)))));
   return permuted(in, a[0], where, std::move(pairs), "pshuffle", a.span);
 }
 
@@ -284,7 +255,7 @@ Value axis_index(Interpreter& in, BoundArgs& a) { return place(in, a[0], "axis_i
 
 // The source keeps its value, the others give zeros, and the sum is what everybody gets.
 Value pbroadcast(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pbroadcast", place(a, 1));
+  Along where = along_axes(in, a[1], "pbroadcast", a.args[1].span);
   std::int64_t source = in.integer(a[2], a.span, "`source:`");
   if (source < 0 || source >= where.size)
     in.fail("argument", a.span,
@@ -293,20 +264,19 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
   auto& ctx = in.context();
   const auto& core = ctx.table().core();
   Tensor chosen = ctx.apply1(*core.eq, {place(in, a[1], "pbroadcast", a.span), ctx.scalar(source)});
-  const ir::Attrs attrs = where.axes.empty() ? ir::Attrs() : written_along(where);
   return over_tree(in, a[0], a.span, [&](const Tensor& given) -> Value {
     Tensor x = as_number(in, given);
     Tensor zero =
         ctx.apply1(*core.convert, {ctx.scalar(std::int64_t{0})}, {{"dtype", x.type().dtype}, {"weak", false}});
-    Tensor total = reduced(in, ctx.apply1(*core.select, {chosen, x, zero}), where, Reduction::Sum, attrs);
+    Tensor total = reduced(in, ctx.apply1(*core.select, {chosen, x, zero}), where, Reduction::Sum);
     return where.axes.empty() ? total : varying_along(in, total, where);
   });
 }
 
-Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", place(a, 0), false).size; }
+Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", a.args[0].span, false).size; }
 
 // What is cast to vary does not yet: of several axes the others are named alone.
-void varies_nowhere(const runtime::Type& x, const Along& where, const BoundArgs& a) {
+void varies_nowhere(const Type& x, const Along& where, const BoundArgs& a) {
   std::vector<AxisId> already, others;
   for (auto id : where.axes)
     (x.varying.has(static_cast<AxisId>(id)) ? already : others).push_back(static_cast<AxisId>(id));
@@ -315,7 +285,7 @@ void varies_nowhere(const runtime::Type& x, const Along& where, const BoundArgs&
                    "pcast: " + runtime::to_string(x) + " varies along " + ir::axes_text(*where.mesh, already) +
                        " already" + (others.empty() ? ": leave the `pcast` out" : ""));
   if (!others.empty())
-    e.diagnostic.fixes.push_back({"name the others alone", place(a, 1), ir::axes_text(*where.mesh, others)});
+    e.diagnostic.fixes.push_back({"name the others alone", a.args[1].span, ir::axes_text(*where.mesh, others)});
   throw e;
 }
 
@@ -326,7 +296,7 @@ Value pcast(Interpreter& in, BoundArgs& a) {
   if (to != "varying" && to != "reduced" && to != "unreduced")
     in.fail("argument", a.span, "pcast: `to` is \"varying\", \"reduced\" or \"unreduced\", got \"" + to + "\"");
   const bool varying = to == "varying";
-  Along where = along_axes(in, a[1], "pcast", place(a, 1), !varying);
+  Along where = along_axes(in, a[1], "pcast", a.args[1].span, !varying);
   if (where.over_mapped()) over_mapped(in, where, "pcast", Value(), a.span);
   std::erase_if(where.axes, [&](std::int64_t id) {
     return where.mesh->axes[static_cast<std::size_t>(id)].kind != runtime::AxisKind::Manual;
@@ -366,16 +336,20 @@ Value shard_map(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-ir::Attrs written_along(const Along& a) {
-  return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}};
-}
-
 Tensor varying_along(Interpreter& in, const Tensor& x, const Along& a) {
   runtime::AxisSet missing;
   for (auto id : a.axes) missing.add(static_cast<AxisId>(id));
   missing = missing - x.type().varying;
   if (missing.empty()) return x;
   return in.context().apply1(*in.context().table().core().pcast, {x}, ir::to_varying(missing, a.mesh));
+}
+
+Tensor over_axes(Interpreter& in, const ir::OpDef& op, const Tensor& x, const Along& where, const ir::Attrs& groups,
+                 const ir::Attrs& said) {
+  ir::Attrs attrs{{"axes", where.axes}, {"mesh", ir::Layout{where.mesh, {}}}, {"written", true}};
+  for (const ir::Attrs* more : {&said, &groups})
+    for (const auto& [name, value] : *more) attrs.set(name, value);
+  return in.context().apply1(op, {varying_along(in, x, where)}, std::move(attrs));
 }
 
 void add_axis_names(Interpreter& in, const Value& v, std::vector<std::string>& out, const char* who,
@@ -425,7 +399,7 @@ Along along_axes(Interpreter& in, const Value& v, const char* who, grammar::Span
     if (!a.mesh)
       in.fail("mesh", span,
               std::string(who) + " over @" + name + " needs a mesh: declare one, `mesh m = (@" + name + ": 8)`");
-    for (AxisId axis : lang::axes_named(in.impl(), {name}, *a.mesh, span, who)) {
+    for (AxisId axis : lang::axes_named(in, {name}, *a.mesh, span, who)) {
       const std::string& of_mesh = a.mesh->axes[axis].name;
       if (manual && a.mesh->axes[axis].kind != runtime::AxisKind::Manual)
         in.fail("mode", span,

@@ -9,12 +9,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-using trace::Tensor;
-
 Tensor run(Interpreter& in, std::string_view row, std::initializer_list<Tensor> operands, ir::Attrs attrs = {}) {
   return in.context().apply1(in.context().table().at(row), operands, std::move(attrs));
 }
@@ -22,17 +16,14 @@ Tensor run(Interpreter& in, std::string_view row, std::initializer_list<Tensor> 
 Tensor exchanged(Interpreter& in, const Tensor& x, const Along& where, grammar::Span span) {
   const std::int64_t first = -x.type().rank();
   if (where.over_mapped()) return mapped_exchange(in, x, where.mapped[0], first, first, true, span);
-  ir::Attrs attrs = written_along(where);
-  attrs.set("split", first);
-  attrs.set("concat", first);
-  attrs.set("tiled", true);
-  return in.context().apply1(*in.context().table().core().all_to_all, {varying_along(in, x, where)}, attrs);
+  return over_axes(in, *in.context().table().core().all_to_all, x, where, {},
+                   {{"split", first}, {"concat", first}, {"tiled", true}});
 }
 
 // Offsets or sizes: a vector of integers, `slices` of them where that is known.
 Tensor vector_of(Interpreter& in, BoundArgs& a, std::size_t i, const char* what, std::int64_t& slices) {
   Tensor x = in.tensor(a[i], a.span);
-  const runtime::Type t = x.type();
+  const Type t = x.type();
   if (t.rank() != 1 || !runtime::is_integer(t.dtype) || (slices >= 0 && t.shape[0] != slices))
     in.fail(
         "shape", a.span,
@@ -44,11 +35,11 @@ Tensor vector_of(Interpreter& in, BoundArgs& a, std::size_t i, const char* what,
 }
 
 Value ragged_all_to_all(Interpreter& in, BoundArgs& a) {
-  const Along where = along_axes(in, a[6], "ragged_all_to_all", a.args[6].span.known() ? a.args[6].span : a.span);
+  const Along where = along_axes(in, a[6], "ragged_all_to_all", a.args[6].span);
   if (where.over_mapped() && (where.mapped.size() > 1 || !where.axes.empty()))
     in.fail("spec", a.span, "ragged_all_to_all over " + where.text + ": a dimension that vmap maps over goes alone");
   Tensor x = in.tensor(a[0], a.span), output = in.tensor(a[1], a.span);
-  const runtime::Type from = x.type(), to = output.type();
+  const Type from = x.type(), to = output.type();
   if (from.shape.empty() || to.shape.empty() || from.dtype != to.dtype ||
       !std::equal(from.shape.begin() + 1, from.shape.end(), to.shape.begin() + 1, to.shape.end()))
     in.fail("shape", a.span,

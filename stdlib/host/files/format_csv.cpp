@@ -2,6 +2,7 @@
 // passed over. The separator is the first of comma, tab, semicolon that the first line holds. A table is read twice:
 // once for its sizes and types, once for its elements; in between nothing of it is kept.
 #include <charconv>
+#include <functional>
 #include <limits>
 
 #include "grammar/characters.h"
@@ -12,22 +13,23 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-using runtime::DType;
-
-bool number(std::string_view s, double& out) {
+// Whether all of a field is such a number.
+template <class T>
+bool read_field(std::string_view s, T& out) {
   s = grammar::trimmed(s);
   if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
   const auto r = std::from_chars(s.data(), s.data() + s.size(), out);
   return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
 }
 
-bool integer(std::string_view s) {
-  s = grammar::trimmed(s);
-  std::int32_t i = 0;
-  if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
-  const auto r = std::from_chars(s.data(), s.data() + s.size(), i);
-  return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
+bool is_number(std::string_view s) {
+  double unused = 0;
+  return read_field(s, unused);
+}
+
+bool is_integer(std::string_view s) {
+  std::int32_t unused = 0;
+  return read_field(s, unused);
 }
 
 // The lines of a table that hold fields, one after the other.
@@ -126,13 +128,12 @@ struct Survey {
 
   explicit Survey(Lines& table) {
     std::vector<std::string> row;
-    double unused = 0;
     for (int line = 0; table.next(row, line);) {
       if (columns == 0) {
         columns = row.size();
         numbers.assign(columns, 1), whole.assign(columns, 1);
         bool named = false;
-        for (const std::string& f : row) named = named || !number(f, unused);
+        for (const std::string& f : row) named = named || !is_number(f);
         if (named) {
           for (const std::string& f : row) names.emplace_back(grammar::trimmed(f));
           continue;
@@ -148,10 +149,9 @@ struct Survey {
 
  private:
   void look_at(const std::string& field, int line, std::size_t c) {
-    if (whole[c] && integer(field)) return;
+    if (whole[c] && is_integer(field)) return;
     whole[c] = 0;
-    double unused = 0;
-    if (number(field, unused)) return;
+    if (is_number(field)) return;
     numbers[c] = 0;
     if (no_number.empty())
       no_number = "line " + std::to_string(line) + ", field " + std::to_string(c + 1) + " is no number: \"" +
@@ -159,22 +159,13 @@ struct Survey {
   }
 };
 
-// As f32, rounded once; `wide` where it is too large or too small for one.
-float single(std::string_view field, double wide) {
-  field = grammar::trimmed(field);
-  if (field.size() > 1 && field[0] == '+') field.remove_prefix(1);
-  float x = 0;
-  const auto r = std::from_chars(field.data(), field.data() + field.size(), x);
-  return r.ec == std::errc() ? x : static_cast<float>(wide);
-}
-
 void put(const runtime::View& to, std::int64_t at, const std::string& field) {
   double x = 0;
-  number(field, x);
+  read_field(field, x);
   if (to.dtype == DType::I32)
     to.as<std::int32_t>()[at] = static_cast<std::int32_t>(x);
-  else
-    to.as<float>()[at] = single(field, x);
+  else if (float& element = to.as<float>()[at]; !read_field(field, element))  // rounded once
+    element = static_cast<float>(x);                                          // too large or too small for one
 }
 
 // The whole table as one array: i32 where all fields are integers, else f32.
@@ -188,7 +179,7 @@ class Csv : public Contents {
     arrays.push_back({"", whole ? DType::I32 : DType::F32, {survey_.rows, static_cast<std::int64_t>(survey_.columns)}});
   }
 
-  void read(std::size_t, const Block& block) override {
+  void read(std::size_t, const ArrayPart& block) override {
     std::vector<std::string> row;
     rows_.restart();
     if (!survey_.names.empty()) rows_.again(row, survey_.columns);
@@ -200,7 +191,7 @@ class Csv : public Contents {
             row[static_cast<std::size_t>(block.origin[1] + c)]);
     }
   }
-  Value tree(lang::Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
+  Value tree(std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
   Lines rows_;
@@ -212,7 +203,7 @@ std::string number_text(DType dtype, const char* element) {
   return float_text(runtime::element_double(dtype, element), dtype != DType::F64);
 }
 
-runtime::ArrayRef real_array(lang::Interpreter& in, const Value& v) {
+ArrayRef real_array(Interpreter& in, const Value& v) {
   const DType dtype = v.tensor().type().dtype;
   if (runtime::is_complex(dtype) || dtype == DType::Key)
     refuse_file("a csv file holds real numbers, this is " + lang::kind_name(v) +
@@ -228,80 +219,66 @@ std::string quoted_field(const std::string& s) {
 }
 
 // The cells of a column, one after the other: numbers of an array of rank 1, or numbers and texts of a list.
-class CsvColumn {
- public:
-  CsvColumn(lang::Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
-    if (v.is_tensor() && v.tensor().type().rank() == 1) {
-      array_ = real_array(in, v);
-      length_ = array_->type.shape[0];
-      pieces_.emplace(in.context().pool(), array_, std::size_t{1} << 18);
-      return;
-    }
-    if (!items_)
-      refuse_file("the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
-    for (const Value& x : *items_)
-      if (!x.is_string() && !x.is_host_number()) refuse_file("the column " + name + " holds " + lang::kind_name(x));
-    length_ = static_cast<std::int64_t>(items_->size());
-  }
-  std::int64_t length() const { return length_; }
-
-  std::string next() {
-    if (!array_) {
-      const Value& x = (*items_)[static_cast<std::size_t>(at_++)];
-      return x.is_string() ? quoted_field(x.str()) : in_.show(x);
-    }
-    const runtime::DType dtype = array_->type.dtype;
-    const auto item = runtime::size_of(dtype);
-    if (piece_.empty()) piece_ = pieces_->next();
-    const std::string text = number_text(dtype, piece_.data());
-    piece_.remove_prefix(item);
-    return text;
-  }
-
- private:
-  lang::Interpreter& in_;
-  const std::vector<Value>* items_;
-  runtime::ArrayRef array_;
-  std::optional<runtime::Pieces> pieces_;
-  std::string_view piece_;
-  std::int64_t length_ = 0, at_ = 0;
+struct CsvColumn {
+  std::int64_t length;
+  std::function<std::string()> next;
 };
 
-void write_columns(lang::Interpreter& in, const lang::Record& r, Sink& file) {
+CsvColumn column_of(Interpreter& in, const Value& v, const std::string& name) {
+  if (v.is_tensor() && v.tensor().type().rank() == 1) {
+    const ArrayRef a = real_array(in, v);
+    const auto pieces = std::make_shared<runtime::Pieces>(in.context().pool(), a, std::size_t{1} << 18);
+    return {a->type.shape[0], [a, pieces, piece = std::string_view()]() mutable {
+              if (piece.empty()) piece = pieces->next();
+              const std::string text = number_text(a->type.dtype, piece.data());
+              piece.remove_prefix(runtime::size_of(a->type.dtype));
+              return text;
+            }};
+  }
+  const auto* items = v.items();
+  if (!items)
+    refuse_file("the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
+  for (const Value& x : *items)
+    if (!x.is_string() && !x.is_host_number()) refuse_file("the column " + name + " holds " + lang::kind_name(x));
+  return {static_cast<std::int64_t>(items->size()), [&in, items, at = std::size_t{0}]() mutable {
+            const Value& x = (*items)[at++];
+            return x.is_string() ? quoted_field(x.str()) : in.show(x);
+          }};
+}
+
+void write_columns(Interpreter& in, const lang::Record& r, Sink& file) {
   std::vector<CsvColumn> columns;
   std::string line;
-  columns.reserve(r.fields.size());
   for (const auto& [name, v] : r.fields) {
     line += (columns.empty() ? "" : ",") + quoted_field(name);
-    columns.emplace_back(in, v, name);
-    if (columns.back().length() != columns[0].length())
+    columns.push_back(column_of(in, v, name));
+    if (columns.back().length != columns[0].length)
       refuse_file("the columns " + r.fields[0].first + " and " + name + " differ in length");
   }
   file.write(line + "\n");
-  for (std::int64_t i = 0; !columns.empty() && i < columns[0].length(); ++i) {
+  for (std::int64_t i = 0; !columns.empty() && i < columns[0].length; ++i) {
     line.clear();
     for (CsvColumn& c : columns) line += (&c == columns.data() ? "" : ",") + c.next();
     file.write(line + "\n");
   }
 }
 
-void write_csv(lang::Interpreter& in, const Value& table, Sink& file) {
+void write_csv(Interpreter& in, const Value& table, Sink& file) {
   if (const lang::Record* r = table.fields()) return write_columns(in, *r, file);
   if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
     refuse_file("a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
-  const runtime::ArrayRef a = real_array(in, table);
+  const ArrayRef a = real_array(in, table);
   const std::int64_t columns = a->type.rank() == 2 ? a->type.shape[1] : 1;
-  const std::size_t item = runtime::size_of(a->type.dtype);
-  runtime::Pieces pieces(in.context().pool(), a);
   std::int64_t i = 0;
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next())
-    for (; !piece.empty(); piece.remove_prefix(item))
+  each_piece(in, a, [&](std::string_view piece) {
+    for (; !piece.empty(); piece.remove_prefix(runtime::size_of(a->type.dtype)))
       file.write(number_text(a->type.dtype, piece.data()) + (++i % columns ? "," : "\n"));
+  });
 }
 
 }  // namespace
 
-Value read_csv_columns(lang::Interpreter& in, Source& file) {
+Value read_csv_columns(Interpreter& in, Source& file) {
   Lines rows(file);
   const Survey survey(rows);
   if (survey.names.empty()) refuse_file("its first line names no columns; load(path) reads it as one array");
@@ -327,18 +304,16 @@ Value read_csv_columns(lang::Interpreter& in, Source& file) {
   }
   std::vector<std::pair<std::string, Value>> out;
   for (std::size_t c = 0; c < survey.columns; ++c)
-    out.emplace_back(survey.names[c], arrays[c] ? Value(trace::Tensor(runtime::ArrayRef(std::move(arrays[c]))))
-                                                : Value::list(std::move(texts[c])));
+    out.emplace_back(survey.names[c],
+                     arrays[c] ? Value(Tensor(ArrayRef(std::move(arrays[c])))) : Value::list(std::move(texts[c])));
   return Value::record(std::move(out));
 }
 
 Format csv_format() {
-  return {"csv",
-          {".csv"},
-          "an array or a record of columns",
-          [](std::string_view, std::string_view path) { return path.ends_with(".csv") || path.ends_with(".tsv"); },
-          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Csv>(file); },
-          write_csv};
+  const auto recognises = [](std::string_view, std::string_view path) {
+    return path.ends_with(".csv") || path.ends_with(".tsv");
+  };
+  return {"csv", {".csv"}, "an array or a record of columns", recognises, opened<Csv>, write_csv};
 }
 
 }  // namespace shard::stdlib

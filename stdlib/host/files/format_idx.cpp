@@ -6,8 +6,6 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-
 std::optional<DType> element_type(unsigned char code) {
   switch (code) {
     case 0x08: return DType::U8;
@@ -25,37 +23,28 @@ bool looks_like_idx(std::string_view b, std::string_view) {
          b[3] <= 8;
 }
 
-class Idx : public Contents {
+class Idx : public OneArray {
  public:
-  explicit Idx(Source& file) : file_(file) {
+  explicit Idx(Source& file) : OneArray(file) {
     const std::string head = file.text(0, 36);
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(head[i]); };
     ArrayHeader a{"", *element_type(byte(2)), {}};
     const std::size_t rank = byte(3);
-    stored_.at = 4 + 4 * rank;
+    stored_ = {4 + 4 * rank, true, false};
     if (head.size() < stored_.at) refuse_file("it is an idx file that ends within its sizes");
     for (std::size_t i = 0; i < rank; ++i) {
       std::uint32_t n = 0;
       for (std::size_t k = 0; k < 4; ++k) n = n << 8 | byte(4 + 4 * i + k);
       a.shape.push_back(n);
     }
-    file.expect(stored_.at, static_cast<std::uint64_t>(runtime::checked_bytes(a.shape, runtime::size_of(a.dtype))),
-                "it is an idx file of shape " + runtime::to_string(a.shape) + ", which takes");
+    file.expect(stored_.at, a.bytes(), "it is an idx file of shape " + runtime::to_string(a.shape) + ", which takes");
     arrays.push_back(std::move(a));
   }
-  void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
-  void check_end() override { file_.check_end(); }
-  bool in_parts() const override { return file_.anywhere(); }
-  lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
-
- private:
-  Source& file_;
-  Stored stored_{0, true, false};
 };
 
-void write_idx(lang::Interpreter& in, const lang::Value& v, Sink& file) {
-  const runtime::ArrayRef a = only_array(in, v, "an idx");
-  const runtime::Type& type = a->type;
+void write_idx(Interpreter& in, const Value& v, Sink& file) {
+  const ArrayRef a = only_array(in, v, "an idx");
+  const Type& type = a->type;
   unsigned char code = 0;
   for (unsigned char c = 0x08; c <= 0x0e; ++c)
     if (element_type(c) == type.dtype) code = c;
@@ -70,29 +59,16 @@ void write_idx(lang::Interpreter& in, const lang::Value& v, Sink& file) {
   }
   file.write(head);
   const std::size_t item = runtime::size_of(type.dtype);
-  runtime::Pieces pieces(in.context().pool(), a);
-  std::string swapped;
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
-    if (item == 1) {
-      file.write(piece);
-      continue;
-    }
-    swapped.assign(piece);
+  each_piece(in, a, [&](std::string_view piece) {
+    std::string swapped(piece);
     for (std::size_t at = 0; at < swapped.size(); at += item)
       std::reverse(swapped.data() + at, swapped.data() + at + item);
     file.write(swapped);
-  }
+  });
 }
 
 }  // namespace
 
-Format idx_format() {
-  return {"idx",
-          {".idx"},
-          "one array",
-          looks_like_idx,
-          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Idx>(file); },
-          write_idx};
-}
+Format idx_format() { return {"idx", {".idx"}, "one array", looks_like_idx, opened<Idx>, write_idx, true}; }
 
 }  // namespace shard::stdlib

@@ -6,21 +6,16 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/lang/values/tree.h"
-#include "stdlib/host/files/format_npy.h"
-#include "stdlib/host/files/format_safetensors.h"
+#include "stdlib/host/files/format.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-
-std::uint64_t little(std::string_view b, std::size_t at, std::size_t n) {
+std::uint64_t number_at(std::string_view b, std::size_t at, std::size_t n) {
   if (at + n > b.size() || at + n < at) refuse_file("it ends too early");
-  std::uint64_t x = 0;
-  for (std::size_t i = n; i-- > 0;) x = x << 8 | static_cast<unsigned char>(b[at + i]);
-  return x;
+  return little(b.substr(at, n));
 }
 
 std::uint32_t crc_of(std::uint32_t before, std::string_view bytes) {
@@ -81,15 +76,10 @@ class Npz : public Contents {
     }
   }
 
-  void read(std::size_t i, const Block& block) override {
+  void read(std::size_t i, const ArrayPart& block) override {
     read_stored(*entries_[i].bytes, entries_[i].npy.stored, arrays[i], block);
     // Only what was read from front to back can be held against the checksum.
     if (block.to.shape == arrays[i].shape) entries_[i].bytes->check_whole();
-  }
-  Value tree(lang::Interpreter&, std::vector<Value> values) override {
-    std::vector<std::pair<std::string, Value>> out;
-    for (std::size_t i = 0; i < values.size(); ++i) out.emplace_back(arrays[i].name, std::move(values[i]));
-    return Value::record(std::move(out));
   }
 
  private:
@@ -113,9 +103,9 @@ class Npz : public Contents {
     const std::string tail = file_.text(from, static_cast<std::size_t>(whole - from));
     const std::size_t end = tail.rfind(std::string_view("PK\x05\x06", 4));
     if (end == std::string::npos) refuse_file("it is a zip file without its directory");
-    const std::uint64_t count = little(tail, end + 10, 2), length = little(tail, end + 12, 4);
-    const std::uint64_t at = little(tail, end + 16, 4);
-    if (end + 22 + little(tail, end + 20, 2) != tail.size()) refuse_file("bytes follow its zip directory");
+    const std::uint64_t count = number_at(tail, end + 10, 2), length = number_at(tail, end + 12, 4);
+    const std::uint64_t at = number_at(tail, end + 16, 4);
+    if (end + 22 + number_at(tail, end + 20, 2) != tail.size()) refuse_file("bytes follow its zip directory");
     if (at > from + end || length > from + end - at) refuse_file("its zip directory is damaged");
     const std::string directory = file_.text(at, static_cast<std::size_t>(length));
     std::size_t next = 0;
@@ -123,17 +113,17 @@ class Npz : public Contents {
   }
 
   std::size_t read_entry(std::string_view b, std::size_t at) {
-    if (little(b, at, 4) != 0x02014b50) refuse_file("its zip directory is damaged");
-    const std::uint64_t name_size = little(b, at + 28, 2), extra = little(b, at + 30, 2),
-                        comment = little(b, at + 32, 2);
+    if (number_at(b, at, 4) != 0x02014b50) refuse_file("its zip directory is damaged");
+    const std::uint64_t name_size = number_at(b, at + 28, 2), extra = number_at(b, at + 30, 2),
+                        comment = number_at(b, at + 32, 2);
     if (at + 46 + name_size > b.size()) refuse_file("its zip directory is damaged");
     Entry e{std::string(b.substr(at + 46, name_size)),
-            little(b, at + 10, 2),
-            little(b, at + 20, 4),
-            little(b, at + 24, 4),
-            little(b, at + 42, 4),
+            number_at(b, at + 10, 2),
+            number_at(b, at + 20, 4),
+            number_at(b, at + 24, 4),
+            number_at(b, at + 42, 4),
             0,
-            static_cast<std::uint32_t>(little(b, at + 16, 4))};
+            static_cast<std::uint32_t>(number_at(b, at + 16, 4))};
     if (e.packed == 0xffffffff || e.size == 0xffffffff || e.local == 0xffffffff)
       refuse_file("zip files with members of 4 GiB and more are not read here");
     if (e.method != 0 && e.method != 8)
@@ -145,7 +135,7 @@ class Npz : public Contents {
   // Members lie one behind the other: none may begin before the end of the last, which would unpack its bytes twice.
   void open_member(Entry& e, std::uint64_t free) {
     const std::string head = file_.text(e.local, 30);
-    e.begin = e.local + 30 + little(head, 26, 2) + little(head, 28, 2);
+    e.begin = e.local + 30 + number_at(head, 26, 2) + number_at(head, 28, 2);
     if (const auto n = file_.size(); e.packed > *n || e.begin > *n - e.packed)
       refuse_file("its member " + e.name + " ends beyond the file");
     if (e.local < free) refuse_file("its member " + e.name + " overlaps another one");
@@ -165,25 +155,13 @@ class Npz : public Contents {
   std::vector<Entry> entries_;
 };
 
-void number(std::string& s, std::uint64_t x, int bytes) {
-  for (; bytes > 0; --bytes, x >>= 8) s += static_cast<char>(x & 255);
-}
-
-std::uint32_t checksum_of(lang::Interpreter& in, const std::string& head, const runtime::ArrayRef& a) {
-  std::uint32_t crc = crc_of(0, head);
-  runtime::Pieces pieces(in.context().pool(), a);
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) crc = crc_of(crc, piece);
-  return crc;
-}
-
 // A number is an array of rank 0, in 64 bits as the host has it.
-runtime::ArrayRef npz_member(lang::Interpreter& in, const Value& v) {
+ArrayRef npz_member(Interpreter& in, const Value& v) {
   if (v.is_tensor()) return array_to_write(in, v);
-  using runtime::DType;
   return array_of(in, v, v.is<bool>() ? DType::Bool : v.is<double>() ? DType::F64 : DType::I64, {}).array();
 }
 
-void write_npz(lang::Interpreter& in, const Value& tree, Sink& file) {
+void write_npz(Interpreter& in, const Value& tree, Sink& file) {
   if (!tree.items() && !tree.fields())
     refuse_file("an npz file holds a record or list of arrays, this is " + lang::kind_name(tree));
   const std::vector<std::string> names = names_in_files(tree);
@@ -197,50 +175,37 @@ void write_npz(lang::Interpreter& in, const Value& tree, Sink& file) {
   std::string directory;
   std::uint64_t at = 0;
   for (std::size_t n = 0; n < leaves.size(); ++n) {
-    const runtime::ArrayRef a = npz_member(in, leaves[n]);
+    const ArrayRef a = npz_member(in, leaves[n]);
     const std::string name = names[n] + ".npy", head = npy_header(a->type, names[n]);
-    const std::uint64_t size = head.size() + static_cast<std::uint64_t>(runtime::checked_bytes(
-                                                 a->type.shape, runtime::size_of(a->type.dtype)));
+    const std::uint64_t size = head.size() + stored_bytes(a->type.dtype, a->type.shape);
     if (at + size > 0xf0000000)
       refuse_file("npz files of 4 GiB and more are not written here; another ending saves them");
-    std::string common;  // what a member's head and its entry in the directory share
-    number(common, 20, 2), number(common, 0x800, 2), number(common, 0, 2);  // version 2.0, names in UTF-8, not packed
-    number(common, 0, 2), number(common, 0x21, 2);  // a time that does not depend on time: 1980-01-01
-    number(common, checksum_of(in, head, a), 4), number(common, size, 4), number(common, size, 4),
-        number(common, name.size(), 2);
-    number(directory, 0x02014b50, 4), number(directory, 20, 2);
-    directory += common;
-    for (int i = 0; i < 5; ++i) number(directory, 0, i == 4 ? 4 : 2);  // no extra, comment, disk, attributes
-    number(directory, at, 4);
-    directory += name;
-    std::string out;
-    number(out, 0x04034b50, 4);
-    out += common;
-    number(out, 0, 2);
-    out += name + head;
+    std::uint32_t crc = crc_of(0, head);
+    each_piece(in, a, [&](std::string_view piece) { crc = crc_of(crc, piece); });
+    // What a member's head and its entry in the directory share: version 2.0, names in UTF-8, not packed, a time that
+    // does not depend on time (1980-01-01), no extra field.
+    const std::string common = little(20, 2) + little(0x800, 2) + little(0, 2) + little(0, 2) + little(0x21, 2) +
+                               little(crc, 4) + little(size, 4) + little(size, 4) + little(name.size(), 2) +
+                               little(0, 2);
+    // No comment, the first disk, no attributes.
+    directory += little(0x02014b50, 4) + little(20, 2) + common + little(0, 10) + little(at, 4) + name;
+    const std::string out = little(0x04034b50, 4) + common + name + head;
     file.write(out);
     write_pieces(in, a, file);
     at += out.size() - head.size() + size;
   }
   const std::size_t count = names.size();
-  std::string end;
-  number(end, 0x06054b50, 4), number(end, 0, 4), number(end, count, 2), number(end, count, 2),
-      number(end, directory.size(), 4), number(end, at, 4);
-  number(end, 0, 2);
-  file.write(directory + end);
+  file.write(directory + little(0x06054b50, 4) + little(0, 4) + little(count, 2) + little(count, 2) +
+             little(directory.size(), 4) + little(at, 4) + little(0, 2));
 }
 
 }  // namespace
 
 Format npz_format() {
-  return {"npz",
-          {".npz"},
-          "a tree of arrays and numbers",
-          [](std::string_view head, std::string_view) {
-            return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
-          },
-          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Npz>(file); },
-          write_npz};
+  const auto recognises = [](std::string_view head, std::string_view) {
+    return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
+  };
+  return {"npz", {".npz"}, "a tree of arrays and numbers", recognises, opened<Npz>, write_npz};
 }
 
 }  // namespace shard::stdlib

@@ -12,9 +12,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-using runtime::DType;
-
 constexpr std::uint64_t kLargestHeader = 100'000'000;
 
 constexpr std::pair<const char*, DType> kTypes[] = {
@@ -23,18 +20,18 @@ constexpr std::pair<const char*, DType> kTypes[] = {
     {"U64", DType::U64},   {"F16", DType::F16}, {"BF16", DType::BF16},      {"F32", DType::F32},
     {"F64", DType::F64},   {"C64", DType::C64}, {"F8_E4M3", DType::F8E4M3}, {"F8_E5M2", DType::F8E5M2}};
 
-void write_safetensors(lang::Interpreter& in, const Value& tree, Sink& file) {
+void write_safetensors(Interpreter& in, const Value& tree, Sink& file) {
   SafetensorsHeader header;
-  std::vector<runtime::ArrayRef> arrays;
+  std::vector<ArrayRef> arrays;
   const std::string node = tree_to_json(tree, [&](const std::string& name, const Value& v) {
     arrays.push_back(array_to_write(in, v));
-    const runtime::Type& type = arrays.back()->type;
+    const Type& type = arrays.back()->type;
     header.add(name, type.dtype, shape_as_stored(type));
     return "{\"array\":" + lang::json_string(name) + "}";
   });
   // "format" says whose tensors they are; the libraries of model hubs refuse a file that says none of theirs.
   file.write(header.text("\"format\":\"pt\",\"shard_tree\":" + lang::json_string(node)));
-  for (const runtime::ArrayRef& a : arrays) write_pieces(in, a, file);
+  for (const ArrayRef& a : arrays) write_pieces(in, a, file);
 }
 
 // ---- reading
@@ -59,7 +56,7 @@ StoredEntry read_entry(std::string_view name, const Json& j) {
   if (!offsets->list().first().integer(begin) || !offsets->list().second().integer(end) || begin < 0 || end < begin)
     refuse_file(who + " is damaged: its offsets are none");
   e.place = static_cast<std::uint64_t>(begin), e.end = static_cast<std::uint64_t>(end);
-  const auto needed = static_cast<std::uint64_t>(runtime::checked_bytes(e.shape, runtime::size_of(e.dtype)));
+  const std::uint64_t needed = e.bytes();
   if (needed != e.end - e.place)
     refuse_file(who + " is damaged: its shape takes " + std::to_string(needed) + " bytes, its offsets enclose " +
                 std::to_string(e.end - e.place));
@@ -87,13 +84,13 @@ bool looks_like_safetensors(std::string_view b, std::string_view) {
 
 }  // namespace
 
-runtime::Shape shape_as_stored(const runtime::Type& type) {
-  runtime::Shape shape = type.shape;
+Shape shape_as_stored(const Type& type) {
+  Shape shape = type.shape;
   if (type.dtype == DType::Key) shape.push_back(2);
   return shape;
 }
 
-std::optional<runtime::Shape> shape_without_words(runtime::Shape stored) {
+std::optional<Shape> shape_without_words(Shape stored) {
   if (stored.empty() || stored.back() != 2) return std::nullopt;
   stored.pop_back();
   return stored;
@@ -113,15 +110,15 @@ std::optional<DType> type_of_stored(std::string_view name) {
   return std::nullopt;
 }
 
-std::string json_sizes(const runtime::Shape& shape) {
+std::string json_sizes(const Shape& shape) {
   std::string out = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
   return out + "]";
 }
 
-std::optional<runtime::Shape> shape_of_json(std::optional<Json> j) {
+std::optional<Shape> shape_of_json(std::optional<Json> j) {
   if (!j || !j->list()) return std::nullopt;
-  runtime::Shape out;
+  Shape out;
   for (const Json n : j->list()) {
     if (out.size() > static_cast<std::size_t>(runtime::kMaxRank)) return std::nullopt;
     std::int64_t size = 0;
@@ -131,11 +128,10 @@ std::optional<runtime::Shape> shape_of_json(std::optional<Json> j) {
   return out;
 }
 
-void SafetensorsHeader::add(const std::string& name, DType dtype, const runtime::Shape& stored_shape) {
+void SafetensorsHeader::add(const std::string& name, DType dtype, const Shape& stored_shape) {
   if (name == "__metadata__") refuse_file("safetensors keeps the name \"__metadata__\" for itself: rename that field");
   if (!names_.insert(name).second) refuse_file("two arrays of the tree would both be called \"" + name + "\"");
-  const std::size_t item = dtype == DType::Key ? 4 : runtime::size_of(dtype);
-  const auto size = static_cast<std::uint64_t>(runtime::checked_bytes(stored_shape, item));
+  const std::uint64_t size = stored_bytes(dtype == DType::Key ? DType::U32 : dtype, stored_shape);
   entries_ += "," + lang::json_string(name) + ":{\"dtype\":\"" + std::string(type_as_stored(dtype)) +
               "\",\"shape\":" + json_sizes(stored_shape) + ",\"data_offsets\":[" + std::to_string(at_) + "," +
               std::to_string(at_ + size) + "]}";
@@ -145,17 +141,15 @@ void SafetensorsHeader::add(const std::string& name, DType dtype, const runtime:
 
 std::string SafetensorsHeader::text(const std::string& metadata) const {
   const std::string keys = keys_.empty() ? "" : ",\"shard_keys\":" + lang::json_string("[" + keys_ + "]");
-  std::string header = "{\"__metadata__\":{" + metadata + keys + "}" + entries_ + "}", length;
+  std::string header = "{\"__metadata__\":{" + metadata + keys + "}" + entries_ + "}";
   while (header.size() % 8) header += ' ';
-  for (std::uint64_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) length += static_cast<char>(n & 255);
-  return length + header;
+  return little(header.size(), 8) + header;
 }
 
 SafetensorsFile::SafetensorsFile(Source& file) : file_(file) {
   const std::string prefix = file.text(0, 8);
   if (prefix.size() < 8) refuse_file("it is a safetensors file that ends too early");
-  std::uint64_t length = 0;
-  for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(prefix[i]);
+  const std::uint64_t length = little(prefix);
   const std::string text = length > kLargestHeader ? "" : file.text(8, length);
   if (text.size() != length) refuse_file("its safetensors header is longer than the file");
   const JsonDocument document = parse_json(text, "its JSON header");
@@ -211,13 +205,13 @@ std::optional<std::size_t> SafetensorsFile::find(const std::string& name) const 
   return it == by_name_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void SafetensorsFile::read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum) {
+void SafetensorsFile::read_summed(std::size_t i, const ArrayPart& block, runtime::PartialSum* sum) {
   read_stored(file_, {begin_ + arrays[i].place, false, false, sum}, arrays[i], block);
 }
 
 std::uint32_t SafetensorsFile::sum_of(std::size_t i) {
   const ArrayHeader& a = arrays[i];
-  auto left = static_cast<std::uint64_t>(runtime::checked_bytes(a.shape, runtime::size_of(a.dtype)));
+  std::uint64_t left = a.bytes();
   std::string piece(static_cast<std::size_t>(std::min<std::uint64_t>(left, 1 << 20)), '\0');
   std::uint32_t sum = 0;
   for (std::uint64_t at = begin_ + a.place; left > 0; at += piece.size(), left -= piece.size()) {
@@ -228,13 +222,10 @@ std::uint32_t SafetensorsFile::sum_of(std::size_t i) {
   return sum;
 }
 
-Value SafetensorsFile::tree(lang::Interpreter&, std::vector<Value> values) {
-  if (tree_)
-    return tree_from_json(tree_->root(), "the tree in its header",
-                          [&](const std::string& name, bool) { return values[*find(name)]; });
-  std::vector<std::pair<std::string, Value>> named;
-  for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
-  return Value::record(std::move(named));
+Value SafetensorsFile::tree(std::vector<Value> values) {
+  if (!tree_) return Contents::tree(std::move(values));
+  return tree_from_json(tree_->root(), "the tree in its header",
+                        [&](const std::string& name, bool) { return values[*find(name)]; });
 }
 
 Format safetensors_format() {
@@ -242,8 +233,9 @@ Format safetensors_format() {
           {".safetensors", ".ckpt", ""},
           "any tree",
           looks_like_safetensors,
-          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<SafetensorsFile>(file); },
-          write_safetensors};
+          opened<SafetensorsFile>,
+          write_safetensors,
+          true};
 }
 
 }  // namespace shard::stdlib

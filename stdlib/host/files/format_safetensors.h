@@ -11,17 +11,17 @@
 namespace shard::stdlib {
 
 // Keys are stored as their words, u32[..., 2].
-runtime::Shape shape_as_stored(const runtime::Type& type);
-std::string_view type_as_stored(runtime::DType dtype);                     // "F32"
-std::optional<runtime::DType> type_of_stored(std::string_view name);       // nothing where it is none of ours
-std::string json_sizes(const runtime::Shape& shape);                       // "[2,3]"
-std::optional<runtime::Shape> shape_of_json(std::optional<Json> j);        // nothing where it is none
-std::optional<runtime::Shape> shape_without_words(runtime::Shape stored);  // of keys, from that of their words
+Shape shape_as_stored(const Type& type);
+std::string_view type_as_stored(DType dtype);                // "F32"
+std::optional<DType> type_of_stored(std::string_view name);  // nothing where it is none of ours
+std::string json_sizes(const Shape& shape);                  // "[2,3]"
+std::optional<Shape> shape_of_json(std::optional<Json> j);   // nothing where it is none
+std::optional<Shape> shape_without_words(Shape stored);      // of keys, from that of their words
 
 class SafetensorsHeader {
  public:
   // The next array of the file. Two of one name are an error.
-  void add(const std::string& name, runtime::DType dtype, const runtime::Shape& stored_shape);
+  void add(const std::string& name, DType dtype, const Shape& stored_shape);
   std::string text(const std::string& metadata) const;  // with the length in front; metadata: JSON fields
 
  private:
@@ -33,11 +33,11 @@ class SafetensorsHeader {
 class SafetensorsFile : public Contents {
  public:
   explicit SafetensorsFile(Source& file);
-  void read(std::size_t i, const Block& block) override { read_summed(i, block, nullptr); }
-  void read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum);
+  void read(std::size_t i, const ArrayPart& block) override { read_summed(i, block, nullptr); }
+  void read_summed(std::size_t i, const ArrayPart& block, runtime::PartialSum* sum);
   std::uint32_t sum_of(std::size_t i);  // the CRC-32C of its bytes
   void check_end() override { file_.check_end(); }
-  lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> values) override;
+  Value tree(std::vector<Value> values) override;
   bool flat() const override { return !tree_; }
   bool in_parts() const override { return file_.anywhere(); }
   std::optional<std::size_t> find(const std::string& name) const;

@@ -51,10 +51,10 @@ std::vector<std::string> endings_written() {
   return out;
 }
 
-std::string format_names(std::string_view last_word, bool text) {
+std::string format_names(std::string_view last_word, bool (*of)(const Format&)) {
   std::vector<std::string_view> names;
   for (const Format& f : formats())
-    if (text || f.name != formats().back().name) names.push_back(f.name);
+    if (!of || of(f)) names.push_back(f.name);
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i)
     out += (i == 0 ? "" : i + 1 < names.size() ? ", " : " " + std::string(last_word) + " ") + std::string(names[i]);

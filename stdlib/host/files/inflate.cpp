@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "stdlib/host/files/source.h"
+#include "stdlib/host/files/byte_source.h"
 
 namespace shard::stdlib {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "stdlib/host/files/byte_source.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/source.h"
 
 namespace shard::stdlib {
 namespace {
@@ -151,7 +151,7 @@ void folder_to_disk(const std::string& path) {
   if (!done) refuse_file("on its way to the disk: " + std::string(std::strerror(why)));
 }
 
-void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
+void append_bytes(Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
   check_may_write(in, path, span);
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   const bool written = fd >= 0 && write_all(fd, bytes);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "interpreter/lang/eval/interpreter.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
@@ -28,6 +28,6 @@ std::unique_ptr<Sink> open_in_new_folder(const std::string& path);
 void folder_to_disk(const std::string& path);  // its names; an error where that fails
 
 // Adds to the end of a file, which is made where there is none; one write, so that lines of two programs do not mix.
-void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span);
+void append_bytes(Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span);
 
 }  // namespace shard::stdlib

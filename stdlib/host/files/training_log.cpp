@@ -3,25 +3,21 @@
 // whose checksums are masked CRC-32C.
 #include <sys/stat.h>
 
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 
-#include "runtime/array/crc32c.h"
 #include "runtime/channel/processes.h"
+#include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 struct Figure {
   double x = 0;
@@ -35,12 +31,11 @@ void collect(Interpreter& in, const Value& v, const std::string& name, grammar::
     for (const auto& [field, x] : r->fields) collect(in, x, name.empty() ? field : name + "/" + field, span, out);
     return;
   }
-  if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != runtime::DType::Key) {
-    const runtime::ArrayRef host =
-        runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "log_scalars"));
-    const runtime::DType dtype = host->type.dtype;
-    out.emplace_back(
-        name, Figure{runtime::element_double(*host, 0), dtype == runtime::DType::Bool || runtime::is_integer(dtype)});
+  if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != DType::Key) {
+    const ArrayRef host = on_host(in, v.tensor(), "log_scalars");
+    const DType dtype = host->type.dtype;
+    out.emplace_back(name,
+                     Figure{runtime::element_double(*host, 0), dtype == DType::Bool || runtime::is_integer(dtype)});
   } else if (v.is_host_number() && !name.empty()) {
     out.emplace_back(name, Figure{in.number(v, span, "a figure"), v.is<std::int64_t>()});
   } else {
@@ -74,14 +69,13 @@ bool holds_later(const std::string& path, std::int64_t step) {
 
 // The file without them: an earlier step is logged again, so what stood behind it is written anew.
 void drop_later(Interpreter& in, const std::string& path, std::int64_t step, grammar::Span span) {
-  check_may_write(in, path, span);
-  try {
+  writing_to(in, path, span, [&] {
     std::ifstream file(path, std::ios::binary);
     const std::unique_ptr<Sink> kept = open_sink(path, false);
     for (std::string line; std::getline(file, line) && !file.eof();)
       if (const auto at = step_of(line); !at || *at < step) kept->write(line + "\n");
     kept->finish();
-  } catch (const runtime::RuntimeError& e) { in.fail(e.code, span, "cannot write '" + path + "': " + e.what()); }
+  });
 }
 
 void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const Scalars& scalars, grammar::Span span) {
@@ -105,13 +99,6 @@ std::uint32_t masked_crc(std::string_view bytes) {
   return ((c >> 15) | (c << 17)) + 0xa282ead8u;
 }
 
-template <class T>
-std::string little(T x) {
-  std::string s(sizeof x, '\0');
-  std::memcpy(s.data(), &x, sizeof x);
-  return s;
-}
-
 std::string varint(std::uint64_t x) {
   std::string s;
   for (; x > 127; x >>= 7) s += static_cast<char>((x & 127) | 128);
@@ -124,8 +111,8 @@ std::string field(int number, int wire, const std::string& payload) {
 }
 
 std::string record(const std::string& event) {
-  const std::string length = little<std::uint64_t>(event.size());
-  return length + little(masked_crc(length)) + event + little(masked_crc(event));
+  const std::string length = little(event.size(), 8);
+  return length + little(masked_crc(length), 4) + event + little(masked_crc(event), 4);
 }
 
 void to_events(Interpreter& in, const std::string& folder, std::int64_t step, const Scalars& scalars,
@@ -135,12 +122,13 @@ void to_events(Interpreter& in, const std::string& folder, std::int64_t step, co
     in.fail("io", span, "cannot write '" + folder + "': " + std::strerror(errno));
   const std::string path = folder + "/events.out.tfevents.0.shard";
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const std::string time = field(1, 1, little(now));
+  const std::string time = field(1, 1, little(std::bit_cast<std::uint64_t>(now), 8));
   std::string out, summary;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || info.st_size == 0) out = record(time + field(3, 2, "brain.Event:2"));
   for (const auto& [name, figure] : scalars)
-    summary += field(1, 2, field(1, 2, name) + field(2, 5, little(static_cast<float>(figure.x))));
+    summary += field(
+        1, 2, field(1, 2, name) + field(2, 5, little(std::bit_cast<std::uint32_t>(static_cast<float>(figure.x)), 4)));
   out += record(time + field(2, 0, varint(static_cast<std::uint64_t>(step))) + field(5, 2, summary));
   append_bytes(in, path, out, span);
 }

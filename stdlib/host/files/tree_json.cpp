@@ -7,12 +7,10 @@
 
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/tree.h"
-#include "stdlib/host/files/source.h"
+#include "stdlib/host/files/byte_source.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Value;
 
 constexpr int kDeepestTree = kDeepestJson / 3 - 1;  // a record within a record is three levels of JSON
 

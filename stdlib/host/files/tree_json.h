@@ -8,22 +8,22 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/lang/values/value.h"
 #include "stdlib/host/files/json.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
 // What files call the leaves of a tree: their paths, "layers.0.w"; "value" where the tree is one. An older version
 // escaped the dots of fields.
-std::vector<std::string> names_in_files(const lang::Value& tree);
+std::vector<std::string> names_in_files(const Value& tree);
 
 // The node of a tree; `array` is told each array with its name and gives the node that stands for it. What cannot be
 // written is an error that names its place.
-std::string tree_to_json(const lang::Value& tree,
-                         const std::function<std::string(const std::string& name, const lang::Value& array)>& array);
+std::string tree_to_json(const Value& tree,
+                         const std::function<std::string(const std::string& name, const Value& array)>& array);
 // The tree of a node; `array` gives what stands for a name, `key`: the node says that it is keys. Nodes of files that
 // an older version wrote are read too. `where` begins the sentence of an error: "the tree in its header".
-lang::Value tree_from_json(const Json& node, std::string_view where,
-                           const std::function<lang::Value(const std::string& name, bool key)>& array);
+Value tree_from_json(const Json& node, std::string_view where,
+                     const std::function<Value(const std::string& name, bool key)>& array);
 
 }  // namespace shard::stdlib

@@ -1,18 +1,16 @@
-#include "stdlib/host/help/help_lessons.h"
-
+// Lessons and pages by their subjects, and the functions that their lines call.
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
 #include <sstream>
 
-#include "stdlib/host/help/help_facts.h"
+#include "interpreter/lang/report/report.h"
+#include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Interpreter;
 
 std::vector<Recipe> read_recipes() {
   std::vector<Recipe> out;
@@ -92,9 +90,6 @@ std::vector<std::string> functions_used(Interpreter& in, const std::string& code
   static const std::set<std::string, std::less<>> kEverywhere = {"print", "assert", "assert_close", "assert_error",
                                                                  "len",   "range",  "float",        "int"};
   const std::vector<std::string> builtins = builtin_functions(in), modules = public_modules();
-  const auto among = [](const std::vector<std::string>& all, const std::string& name) {
-    return std::find(all.begin(), all.end(), name) != all.end();
-  };
   std::vector<std::string> out;
   for (const std::string& name : names_in(code)) {
     const std::size_t dot = name.find('.');
@@ -112,13 +107,10 @@ std::vector<std::string> functions_used(Interpreter& in, const std::string& code
 
 std::string recipe_text(Interpreter& in, const Recipe& r) {
   const bool script = r.where.ends_with(".shard");
-  std::string out = r.title + "\n  in " + r.where + ":\n";
-  std::istringstream code(r.code);
-  for (std::string line; std::getline(code, line);) out += "  " + line + "\n";
-  std::string used;
-  if (script || r.code.find("let ") != std::string::npos)
-    for (const std::string& name : functions_used(in, r.code)) used += (used.empty() ? "" : ", ") + name;
-  if (!used.empty()) out += "  uses: " + used + "\n";
+  std::string out = r.title + "\n  in " + r.where + ":\n" + indented(r.code, "  ");
+  std::vector<std::string> used;
+  if (script || r.code.find("let ") != std::string::npos) used = functions_used(in, r.code);
+  if (!used.empty()) out += "  uses: " + lang::joined(used) + "\n";
   if (script) out += "  run it: shard run " + r.where + "\n";
   return out;
 }

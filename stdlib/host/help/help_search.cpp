@@ -3,25 +3,21 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
-#include <sstream>
 
 #include "grammar/diagnostic.h"
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/names/aliases.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/lang/warnings/warnings.h"
-#include "stdlib/host/help/help_facts.h"
-#include "stdlib/host/help/help_lessons.h"
+#include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Interpreter;
-using lang::Value;
 
 // Words for one meaning, the one that documentation uses first.
 constexpr std::string_view kMeanings[][4] = {
@@ -108,10 +104,7 @@ std::vector<Named> entries(Interpreter& in) {
 std::string word_of_language(const std::string& name) {
   const Example* e = example_of(name);
   if (!e || e->what.empty()) return {};
-  std::string out = name + "\n  " + e->what + "\n  example:\n";
-  std::istringstream code(e->code);
-  for (std::string line; std::getline(code, line);) out += "    " + line + "\n";
-  return out;
+  return name + "\n  " + e->what + "\n  example:\n" + indented(e->code, "    ");
 }
 
 // Functions of modules that are called so: adam is optim.adam.
@@ -141,7 +134,7 @@ std::string called_elsewhere(const std::vector<Named>& all, const std::string& n
 
 // What others call so: the function here, or how it is done.
 std::string elsewhere(Interpreter& in, const std::string& name) {
-  const lang::Aliases& names = in.impl().builtins.aliases();
+  const lang::Aliases& names = in.builtins().aliases();
   if (const std::string_view way = names.way_here(name); !way.empty())
     return name + ", elsewhere\n  " + std::string(way) + "\n";
   if (const std::string here(names.name_here(name)); !here.empty())
@@ -173,9 +166,7 @@ Found recipes_about(const std::string& question) {
   const std::string key = subject_key(question);
   const std::vector<std::string> asked = stems(question);
   const auto has_all = [](const std::vector<std::string>& words, const std::vector<std::string>& of) {
-    return !of.empty() && std::all_of(of.begin(), of.end(), [&](const std::string& w) {
-      return std::find(words.begin(), words.end(), w) != words.end();
-    });
+    return !of.empty() && std::all_of(of.begin(), of.end(), [&](const std::string& w) { return among(words, w); });
   };
   std::vector<const Recipe*> exact, all, some;
   for (const Recipe& r : recipes()) {
@@ -207,7 +198,7 @@ std::string recipes_text(Interpreter& in, const std::vector<const Recipe*>& foun
     const Recipe& r = *found[i];
     if (r.where == first.where)
       first.code += "\n" + r.code;
-    else if (others.size() < kMost && std::find(others.begin(), others.end(), r.where) == others.end())
+    else if (others.size() < kMost && !among(others, r.where))
       others.push_back(r.where);
   }
   std::string out = recipe_text(in, first);
@@ -219,9 +210,7 @@ std::string recipes_text(Interpreter& in, const std::vector<const Recipe*>& foun
 std::string lesson_with(Interpreter& in, const std::string& function) {
   for (const Recipe& r : recipes()) {
     if (!r.where.ends_with(".shard") || r.code.find(function) == std::string::npos) continue;
-    const auto used = functions_used(in, r.code);
-    if (std::find(used.begin(), used.end(), function) != used.end())
-      return "  in a lesson: " + r.where + " (" + r.subjects[0] + ")\n";
+    if (among(functions_used(in, r.code), function)) return "  in a lesson: " + r.where + " (" + r.subjects[0] + ")\n";
   }
   return {};
 }
@@ -234,10 +223,7 @@ std::string speaks_of(const std::vector<Named>& all, const std::string& question
     const auto named = stems(e.name), told = stems(e.what), first = stems(sentence(e.what));
     int score = 0;
     const bool fits = std::all_of(asked.begin(), asked.end(), [&](const std::string& w) {
-      const auto in_words = [&](const std::vector<std::string>& words) {
-        return std::find(words.begin(), words.end(), w) != words.end();
-      };
-      const int points = in_words(named) ? 4 : in_words(first) ? 3 : in_words(told) ? 1 : 0;
+      const int points = among(named, w) ? 4 : among(first, w) ? 3 : among(told, w) ? 1 : 0;
       score += points;
       return points > 0;
     });
@@ -311,8 +297,7 @@ std::string help_subjects() {
       "help WORDS finds how something is done: help gradient clipping, help average over devices\n"
       "help NAME of another library finds what stands for it: help jax.lax.psum, help torch.cat\n"
       "modules: ";
-  for (std::size_t i = 0; const std::string& module : public_modules()) out += (i++ ? ", " : "") + module;
-  out += "\n\nsubjects, each with a lesson:\n";
+  out += lang::joined(public_modules()) + "\n\nsubjects, each with a lesson:\n";
   std::string folder, line;
   const auto end = [&] {
     if (!line.empty()) out += line + "\n";
@@ -335,20 +320,17 @@ std::vector<std::string> help_hints(Interpreter& in, const std::string& topic) {
   for (const Recipe& r : recipes()) names.insert(names.end(), r.subjects.begin(), r.subjects.end());
   for (const Example& e : examples())
     for (std::string& subject : subjects_in(e.subjects)) names.push_back(std::move(subject));
-  for (const auto& [name, entry] : in.impl().builtins.aliases().all()) names.emplace_back(name);
+  for (const auto& [name, entry] : in.builtins().aliases().all()) names.emplace_back(name);
   if (const auto near = grammar::near_miss(last_part(topic), names))
     return {"did you mean `shard help " + *near + "`?"};
   const std::vector<std::string> asked = stems(topic);
   for (const std::string& name : names)  // those that share a word
     for (const std::string& word : stems(name))
-      if (nearest.size() < 6 && std::find(asked.begin(), asked.end(), word) != asked.end()) {
+      if (nearest.size() < 6 && among(asked, word)) {
         nearest.push_back(name);
         break;
       }
-  std::string some;
-  for (const std::string& name : nearest) some += (some.empty() ? "" : ", ") + name;
-  std::vector<std::string> out;
-  if (!some.empty()) out.push_back("near it: " + some);
+  std::vector<std::string> out = note_if(!nearest.empty(), "near it: " + lang::joined(nearest));
   out.emplace_back(
       "`shard help` lists subjects; a few plain words find what speaks of them: `shard help average over devices`");
   return out;

@@ -1,18 +1,80 @@
 // plot: curves, in the window or as an SVG file. hist: how many numbers lie where, as bars.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "runtime/mesh/device_array.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/pictures/canvas.h"
 #include "stdlib/host/pictures/svg.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
+// Curves in characters: a canvas of cells. With braille each cell has 2 x 4 dots and a colour; with marks, for several
+// curves without colours, one letter a curve.
+class Canvas {
+ public:
+  Canvas(int columns, int rows, bool marks)
+      : columns_(columns),
+        rows_(rows),
+        marks_(marks),
+        cells_(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {}
+  int width() const { return marks_ ? columns_ : 2 * columns_; }  // in dots
+  int height() const { return marks_ ? rows_ : 4 * rows_; }
+  // y counts down.
+  void line(int x0, int y0, int x1, int y1, std::size_t curve) {  // Bresenham
+    const int dx = std::abs(x1 - x0), dy = -std::abs(y1 - y0), sx = x0 < x1 ? 1 : -1, sy = y0 < y1 ? 1 : -1;
+    for (int error = dx + dy;;) {
+      dot(x0, y0, curve);
+      if (x0 == x1 && y0 == y1) return;
+      const int twice = 2 * error;
+      if (twice >= dy) error += dy, x0 += sx;
+      if (twice <= dx) error += dx, y0 += sy;
+    }
+  }
+
+  std::string row(int row, bool color) const {
+    std::string out;
+    std::size_t blanks = 0;  // before the next sign: none are left at the end of a line
+    for (int x = 0; x < columns_; ++x) {
+      const Cell& c =
+          cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(x)];
+      if (c.dots == 0) {
+        ++blanks;
+        continue;
+      }
+      out += std::string(blanks, ' ');
+      blanks = 0;
+      std::string sign(1, mark(c.curve));
+      if (!marks_)
+        sign = {static_cast<char>(0xe2), static_cast<char>(0xa0 | (c.dots >> 6)),
+                static_cast<char>(0x80 | (c.dots & 63))};
+      out += color ? painted(c.curve, sign) : sign;
+    }
+    return out;
+  }
+
+  static char mark(std::size_t curve) { return "*+ox#%&@"[curve % 8]; }
+
+ private:
+  struct Cell {
+    unsigned dots = 0;
+    std::size_t curve = 0;
+  };
+  void dot(int x, int y, std::size_t curve) {
+    if (x < 0 || y < 0 || x >= width() || y >= height()) return;
+    constexpr unsigned kDots[4][2] = {
+        {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};  // of braille, from U+2800
+    Cell& c = cells_[static_cast<std::size_t>(marks_ ? y : y / 4) * static_cast<std::size_t>(columns_) +
+                     static_cast<std::size_t>(marks_ ? x : x / 2)];
+    c.dots |= marks_ ? 1u : kDots[y % 4][x % 2];
+    c.curve = curve;
+  }
+
+  int columns_, rows_;
+  bool marks_;
+  std::vector<Cell> cells_;
+};
 
 struct Curve {
   std::string name;
@@ -24,18 +86,17 @@ struct Frame {  // what of the plane is shown
 };
 
 std::vector<double> numbers_of(Interpreter& in, const Value& v, int rank, grammar::Span span, std::string_view what) {
-  const trace::Tensor t = v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, span);
-  const runtime::Type& type = t.type();
-  if (type.dtype == runtime::DType::Key || (rank > 0 && type.rank() != rank))
+  const Tensor t = as_array(in, v, span);
+  const Type& type = t.type();
+  if (type.dtype == DType::Key || (rank > 0 && type.rank() != rank))
     in.fail("shape", span,
             std::string(what) + " takes " +
                 (rank > 0 ? "the numbers of a curve: a list, or an array of one dimension"
                           : "numbers: a list or an array") +
                 ", and this is " + runtime::to_string(type),
-            rank > 0 && type.rank() == 2
-                ? std::vector<std::string>{"several curves have names: `" + std::string(what) + "({a: x[0], b: x[1]})`"}
-                : std::vector<std::string>{});
-  const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
+            note_if(rank > 0 && type.rank() == 2,
+                    "several curves have names: `" + std::string(what) + "({a: x[0], b: x[1]})`"));
+  const ArrayRef host = on_host(in, t, what);
   std::vector<double> out;
   if (!host->has_elements()) return out;  // a program that is checked
   for (std::int64_t i = 0, n = runtime::numel(type.shape); i < n; ++i) out.push_back(runtime::element_double(*host, i));

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstdio>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
-#include "stdlib/host/files/xml.h"
+#include "stdlib/host/files/text.h"
 
 namespace shard::stdlib {
 namespace {
@@ -34,18 +34,17 @@ std::string number(double x) {  // to a tenth of a pixel
   return out;
 }
 
+std::string in_color(const char* how, std::size_t i, const std::string& text) {
+  return "\x1b[" + std::string(how) + ";5;" + std::to_string(kColors[i % kColors.size()].terminal) + "m" + text +
+         "\x1b[0m";
+}
+
 }  // namespace
 
 std::string color_of(std::size_t i) { return kColors[i % kColors.size()].web; }
-int terminal_color(std::size_t i) { return kColors[i % kColors.size()].terminal; }
 
-std::string painted(std::size_t i, const std::string& text) {
-  return "\x1b[38;5;" + std::to_string(terminal_color(i)) + "m" + text + "\x1b[0m";
-}
-
-std::string background(std::size_t i, const std::string& text) {
-  return "\x1b[30;48;5;" + std::to_string(terminal_color(i)) + "m" + text + "\x1b[0m";
-}
+std::string painted(std::size_t i, const std::string& text) { return in_color("38", i, text); }
+std::string background(std::size_t i, const std::string& text) { return in_color("30;48", i, text); }
 
 std::string short_number(double x) {
   char out[32];
@@ -79,7 +78,7 @@ std::string Svg::document(double width, double height) const {
          body_ + "</svg>\n";
 }
 
-std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::string_view what) {
+std::string svg_path(Interpreter& in, const lang::BoundArg& save, std::string_view what) {
   if (save.value.is_none()) return {};
   const std::string path = in.text(save.value, save.span, "the path of a picture");
   if (!lower(path).ends_with(".svg"))
@@ -88,18 +87,15 @@ std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::str
   return path;
 }
 
-void save_svg(lang::Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
-  check_may_write(in, path, span);
-  if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
-    mkdir(path.substr(0, slash).c_str(),
-          0777);  // as checkpoints and logs make theirs; whether it is there, opening says
-  try {
+void save_svg(Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
+  writing_to(in, path, span, [&] {
+    if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
+      mkdir(path.substr(0, slash).c_str(),
+            0777);  // as checkpoints and logs make theirs; opening says whether it is there
     const std::unique_ptr<Sink> file = open_sink(path, false);
     file->write(document);
     file->finish();
-  } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(path));
-  }
+  });
 }
 
 }  // namespace shard::stdlib

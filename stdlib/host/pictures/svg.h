@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "interpreter/lang/eval/interpreter.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
@@ -22,14 +22,13 @@ class Svg {
 
 // The colour of the i-th device, or curve: for files, and the number of the same one among a terminal's 256.
 std::string color_of(std::size_t i);
-int terminal_color(std::size_t i);
 std::string painted(std::size_t i, const std::string& text);     // in that colour
 std::string background(std::size_t i, const std::string& text);  // black on that colour
 
 std::string short_number(double x);  // a figure in a picture: four digits
 
 // The path of `save:`, none: empty. It ends in .svg.
-std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::string_view what);
-void save_svg(lang::Interpreter& in, const std::string& path, const std::string& document, grammar::Span span);
+std::string svg_path(Interpreter& in, const lang::BoundArg& save, std::string_view what);
+void save_svg(Interpreter& in, const std::string& path, const std::string& document, grammar::Span span);
 
 }  // namespace shard::stdlib

@@ -2,15 +2,11 @@
 #include <algorithm>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/report/source_line.h"
+#include "interpreter/lang/report/report.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 constexpr std::size_t kMostRows = 100;  // of more the first and the last are shown
 constexpr int kLeastColumn = 4, kGap = 2;

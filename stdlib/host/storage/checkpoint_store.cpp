@@ -1,6 +1,5 @@
 // checkpoint_folder: the checkpoints of a training run, which `train.checkpoints` hands on. One folder a step; written
 // by a thread while training goes on, one at a time; found again, the newest that is whole first.
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,22 +10,17 @@
 #include <cstring>
 #include <future>
 
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/native.h"
 #include "interpreter/lang/values/unknown.h"
+#include "stdlib/host/files/byte_source.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
+#include "stdlib/host/storage/joint_save.h"
 #include "stdlib/host/storage/loading.h"
-#include "stdlib/host/storage/together.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 constexpr std::string_view kStep = "step_";
 
@@ -42,18 +36,15 @@ std::string folder_of_step(const std::string& folder, std::int64_t step) {
 
 std::vector<std::int64_t> steps_in(const std::string& folder) {  // newest first
   std::vector<std::int64_t> out;
-  DIR* open = opendir(folder.c_str());
-  if (!open && errno != ENOENT) refuse_file(std::strerror(errno));
-  if (!open) return out;
-  while (const dirent* entry = readdir(open)) {
-    const std::string_view name = entry->d_name;
+  const auto names = names_in(folder);
+  if (!names && errno != ENOENT) refuse_file(std::strerror(errno));
+  for (const std::string_view name : names ? *names : std::vector<std::string>()) {
     std::int64_t step = 0;
     if (!name.starts_with(kStep)) continue;
     const auto end = std::from_chars(name.data() + kStep.size(), name.data() + name.size(), step);
     if (end.ec == std::errc() && end.ptr == name.data() + name.size() && std::to_string(step) == name.substr(5))
       out.push_back(step);
   }
-  closedir(open);
   std::sort(out.rbegin(), out.rend());
   return out;
 }
@@ -132,7 +123,7 @@ class CheckpointStore {
   void end(Interpreter& in) { wait(in, saved_at_, false); }  // an error is told where it was saved
 
   Value latest(Interpreter& in, grammar::Span span) {
-    if (in.context().types_only() && (in.impl().checker || not_written_)) lang::only_in_a_run(span);
+    if (in.context().types_only() && (in.checker() || not_written_)) lang::only_in_a_run(span);
     Value found;
     newest_good(in, span, [&](std::int64_t step, const std::string& path, const MayRead& may_read) {
       check_folder(path, may_read);
@@ -150,8 +141,8 @@ class CheckpointStore {
     const std::vector<std::string> bad =
         newest_good(in, span, [&](std::int64_t, const std::string& path, const MayRead& may_read) {
           const std::unique_ptr<Contents> folder = open_folder(path, may_read);
-          found = filled(in, *folder,
-                         like.is_none() ? all_of(in, *folder) : fitted(in, *folder, like, {path, true, {}}, span));
+          found =
+              filled(in, *folder, like.is_none() ? all_of(*folder) : fitted(in, *folder, like, {path, true, {}}, span));
         });
     if (bad.empty() || found_) return found;
     in.fail("io", span, "none of the checkpoints in '" + kept_.folder + "' is good", bad);

@@ -2,8 +2,7 @@
 // fit is told at once.
 #include <map>
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/storage/loading.h"
@@ -11,13 +10,7 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Interpreter;
-using lang::Value;
-using TypeRef = std::shared_ptr<const runtime::Type>;
-
-std::string type_text(runtime::DType dtype, const runtime::Shape& shape) {
-  return runtime::to_string(runtime::Type::of(dtype, shape));
-}
+std::string type_text(DType dtype, const Shape& shape) { return runtime::to_string(Type::of(dtype, shape)); }
 
 bool host_value(const Value& v) { return v.is_host_number() || v.is<bool>() || v.is_string(); }
 
@@ -26,7 +19,7 @@ std::optional<runtime::Placement> asked(const Value& leaf) {
   if (leaf.is_tensor() && !leaf.tensor().traced()) return runtime::placement_of(*leaf.tensor().array());
   if (leaf.is_tensor()) return runtime::placement_of(leaf.tensor().type());
   if (const auto* type = leaf.get<TypeRef>()) return runtime::placement_of(**type);
-  if (const auto* dtype = leaf.get<runtime::DType>()) return runtime::placement_of(runtime::Type::of(*dtype, {}));
+  if (const auto* dtype = leaf.get<DType>()) return runtime::placement_of(Type::of(*dtype, {}));
   return std::nullopt;
 }
 
@@ -64,7 +57,7 @@ struct Differences {
 class Fitter {
  public:
   Fitter(Interpreter& in, Contents& file, const Fitting& how, grammar::Span span)
-      : in_(in), how_(how), span_(span), there_(all_of(in, file)), file_(file) {
+      : in_(in), how_(how), span_(span), there_(all_of(file)), file_(file) {
     const std::vector<std::string> names = names_in_files(there_.tree);
     for (std::size_t i = 0; i < names.size(); ++i) name_leaf(names[i], i);
   }
@@ -96,7 +89,7 @@ class Fitter {
   void name_leaf(const std::string& name, std::size_t i) {
     std::string now = name;
     if (!how_.rename.is_none()) {
-      const Value v = in_.call(how_.rename, std::vector<Value>{Value::string(name)}, span_);
+      const Value v = in_.call(how_.rename, {Value::string(name)}, span_);
       if (v.is_none()) return;  // left out
       now = in_.text(v, span_, "what `rename` gives: a name, or none to leave it out,");
     }
@@ -142,16 +135,16 @@ class Fitter {
     return out;
   }
 
-  static bool is_number_like(runtime::DType file, const Value& like) {
-    if (file == runtime::DType::Bool) return like.is<bool>();
+  static bool is_number_like(DType file, const Value& like) {
+    if (file == DType::Bool) return like.is<bool>();
     return like.is_host_number() && runtime::is_number(file) && !runtime::is_complex(file);
   }
 
   // Keys in a foreign file are their words: the same bytes.
-  static bool words_of_keys(const ArrayHeader& file, const runtime::Type& like) {
-    runtime::Shape words = like.shape;
+  static bool words_of_keys(const ArrayHeader& file, const Type& like) {
+    Shape words = like.shape;
     words.push_back(2);
-    return like.dtype == runtime::DType::Key && file.dtype == runtime::DType::U32 && file.shape == words;
+    return like.dtype == DType::Key && file.dtype == DType::U32 && file.shape == words;
   }
 
   void add_near_misses() {
@@ -176,12 +169,12 @@ class Fitter {
 Value types_like(Interpreter& in, const Value& like) {
   return lang::map_leaves(like, [&](const Value& leaf) {
     if (const auto place = asked(leaf)) return Value(in.context().unknown(*place));
-    // While checking, a host number is the file's; what is foretold goes on from the one that is here.
-    if (!in.impl().checker || !(leaf.is_host_number() || leaf.is<bool>())) return leaf;
-    return Value(in.context().unknown(runtime::Type::of(leaf.is<bool>()           ? runtime::DType::Bool
-                                                        : leaf.is<std::int64_t>() ? runtime::DType::I32
-                                                                                  : runtime::DType::F32,
-                                                        {}, !leaf.is<bool>())));
+    // While checking, a host number is the file's; what is predicted goes on from the one that is here.
+    if (!in.checker() || !(leaf.is_host_number() || leaf.is<bool>())) return leaf;
+    return Value(in.context().unknown(Type::of(leaf.is<bool>()           ? DType::Bool
+                                               : leaf.is<std::int64_t>() ? DType::I32
+                                                                         : DType::F32,
+                                               {}, !leaf.is<bool>())));
   });
 }
 

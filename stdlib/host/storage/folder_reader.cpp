@@ -1,24 +1,20 @@
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "grammar/stable_sort.h"
 #include "stdlib/host/files/format_safetensors.h"
+#include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/tree_json.h"
-#include "stdlib/host/storage/folder_writer.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Value;
-using runtime::DType;
-using runtime::Shape;
-
-constexpr std::uint64_t kLargestIndex = 100'000'000;
 
 std::string shortened(const std::string& name) { return "\"" + name.substr(0, 60) + "\""; }
 
@@ -30,11 +26,28 @@ auto naming(const std::string& file, F f) {
   } catch (const runtime::RuntimeError& e) { refuse_file("'" + file + "': " + e.what()); }
 }
 
+bool is_name_of_file(const std::string& name) {
+  return !name.empty() && name.find_first_of(std::string_view("/\0", 2)) == std::string::npos && name != "." &&
+         name != "..";
+}
+
 struct DataFile {
   std::unique_ptr<Source> source;
   std::unique_ptr<SafetensorsFile> contents;
   std::set<std::size_t> taken;  // tensors that a block lies in
+
+  DataFile(const std::string& name, const std::string& path) {
+    naming(name, [&] {
+      source = open_in_folder(path);
+      contents = std::make_unique<SafetensorsFile>(*source);
+    });
+  }
 };
+
+JsonDocument read_index(Source& file) {
+  if (file.most() > 100'000'000) refuse_file("it is larger than 100 MB");
+  return parse_json(file.rest(0), "its JSON");
+}
 
 struct FileBlock {
   Shape origin, shape;  // of keys without their words
@@ -57,7 +70,7 @@ class CheckpointFolder : public Contents {
  public:
   CheckpointFolder(std::string path, MayRead may_read)
       : path_(without_slashes(std::move(path))), may_read_(std::move(may_read)) {
-    index_ = naming("shard.json", [&] { return read_index(); });
+    index_ = naming("shard.json", [&] { return open_index(); });
     naming("shard.json", [&] { check_version(); });
     const auto listed = index_.root().find("arrays");
     if (!listed || !listed->object()) refuse_file("'shard.json': it lists no arrays");
@@ -77,9 +90,9 @@ class CheckpointFolder : public Contents {
     });
   }
 
-  void read(std::size_t i, const Block& block) override {
+  void read(std::size_t i, const ArrayPart& block) override {
     for (FileBlock& b : blocks_[i]) {
-      Block part = block;  // what of it lies in this one
+      ArrayPart part = block;  // what of it lies in this one
       std::int64_t first = 0;
       for (std::size_t d = 0; d < b.origin.size(); ++d) {
         const std::int64_t from = std::max(b.origin[d], block.origin[d]),
@@ -111,7 +124,7 @@ class CheckpointFolder : public Contents {
         if (naming(*b.file, [&] { return b.data->sum_of(b.tensor); }) != b.crc) wrong_sum(b);
   }
 
-  Value tree(lang::Interpreter&, std::vector<Value> values) override {
+  Value tree(std::vector<Value> values) override {
     return tree_from_json(*index_.root().find("tree"), "'shard.json': its tree",
                           [&](const std::string& name, bool) { return values[by_name_.at(name)]; });
   }
@@ -123,17 +136,15 @@ class CheckpointFolder : public Contents {
     refuse_file("'" + *b.file + "': the check sum of " + shortened(b.data->arrays[b.tensor].name) +
                 " does not fit: it is damaged");
   }
-  static std::uint64_t numel(const Block& b) { return static_cast<std::uint64_t>(runtime::numel(b.to.shape)); }
+  static std::uint64_t numel(const ArrayPart& b) { return static_cast<std::uint64_t>(runtime::numel(b.to.shape)); }
 
-  JsonDocument read_index() {
+  JsonDocument open_index() {
     const std::string file = path_ + "/shard.json";
     struct stat info {};
     if (stat(path_.c_str(), &info) == 0 && lstat(file.c_str(), &info) != 0)
       refuse_file("it is missing: the folder is no checkpoint");
     may_read_(file);
-    const auto source = open_in_folder(file);
-    if (source->most() > kLargestIndex) refuse_file("it is larger than 100 MB");
-    return parse_json(source->rest(0), "its JSON");
+    return read_index(*open_in_folder(file));
   }
 
   void check_version() const {
@@ -152,9 +163,7 @@ class CheckpointFolder : public Contents {
     const auto dtype = type && type->text() ? type_of_stored(*type->text()) : std::nullopt;
     if (!dtype || !shape || !listed || !listed->list() || shape->size() > static_cast<std::size_t>(runtime::kMaxRank))
       refuse_file(who + " is damaged");
-    const auto stored = naming("shard.json", [&] {
-      return static_cast<std::uint64_t>(runtime::checked_bytes(*shape, runtime::size_of(*dtype)));
-    });
+    const std::uint64_t stored = naming("shard.json", [&] { return stored_bytes(*dtype, *shape); });
     std::vector<FileBlock> blocks;
     std::uint64_t bytes = 0;
     for (const Json b : listed->list()) {
@@ -199,29 +208,22 @@ class CheckpointFolder : public Contents {
     if (!data.taken.insert(*i).second)
       refuse_file("'shard.json': two blocks lie in the tensor " + shortened(tensor_name) + " of '" + name + "'");
     const auto stored = there.dtype == DType::Key ? DType::U32 : there.dtype;
-    const Shape stored_shape = shape_as_stored(runtime::Type::of(there.dtype, there.shape));
+    const Shape stored_shape = shape_as_stored(Type::of(there.dtype, there.shape));
     if (stored != dtype || stored_shape != *shape)
       refuse_file("'" + name + "': its tensor " + shortened(tensor_name) + " is " + std::string(runtime::name(stored)) +
                   runtime::to_string(stored_shape) + ", 'shard.json' says " + std::string(runtime::name(dtype)) +
                   runtime::to_string(*shape));
-    const auto bytes = static_cast<std::uint64_t>(runtime::checked_bytes(*shape, runtime::size_of(dtype)));
-    return {*origin, *shape, &name, data.contents.get(), *i, static_cast<std::uint32_t>(sum), bytes};
+    return {
+        *origin, *shape, &name, data.contents.get(), *i, static_cast<std::uint32_t>(sum), stored_bytes(dtype, *shape)};
   }
 
   std::map<std::string, DataFile>::iterator data_file(const std::string& who, const std::string& name) {
     const auto known = files_.find(name);
     if (known != files_.end()) return known;
-    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "." ||
-        name == "..")
-      refuse_file(who + " lies in " + shortened(name) + ", which is no file of the folder");
+    if (!is_name_of_file(name)) refuse_file(who + " lies in " + shortened(name) + ", which is no file of the folder");
     const std::string path = path_ + "/" + name;
     may_read_(path);
-    DataFile file;
-    naming(name, [&] {
-      file.source = open_in_folder(path);
-      file.contents = std::make_unique<SafetensorsFile>(*file.source);
-    });
-    return files_.emplace(name, std::move(file)).first;
+    return files_.emplace(name, DataFile(name, path)).first;
   }
 
   // Blocks of one array share no element. They are sorted, so that most pairs need not be looked at.
@@ -250,6 +252,60 @@ class CheckpointFolder : public Contents {
   std::map<std::string, std::size_t> by_name_;
 };
 
+// ---- sharded files of model hubs. Source: the index that Hugging Face's libraries write beside them, {"weight_map":
+// {NAME: FILE}}. A hub's cache holds links into its folder of blobs; other links out of the folder are refused.
+std::string real_path(const std::string& path) {  // "" where there is none
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) ? buffer : "";
+}
+
+class HubIndex : public Contents {
+ public:
+  HubIndex(const std::string& path, const MayRead& may_read) : folder_(folder_of(path)), may_read_(may_read) {
+    const JsonDocument json = read_index(*open_source(path));
+    const auto map = json.root().find("weight_map");
+    if (!map || !map->object()) refuse_file("it has no weight_map of names to files");
+    for (const auto& [name, file] : map->object()) {
+      if (!file.text()) refuse_file("its weight_map is damaged");
+      take(std::string(name), std::string(*file.text()));
+    }
+  }
+
+  void read(std::size_t i, const ArrayPart& block) override { places_[i].first->read(places_[i].second, block); }
+  void check_end() override {
+    for (auto& [name, file] : files_) file.contents->check_end();
+  }
+  bool in_parts() const override { return true; }
+
+ private:
+  void take(const std::string& name, const std::string& file) {
+    const auto known = files_.find(file);
+    SafetensorsFile& data = *(known != files_.end() ? known->second : open_file(file)).contents;
+    const auto i = data.find(name);
+    if (!i) refuse_file("'" + file + "' does not hold " + shortened(name) + ", which the index says");
+    ArrayHeader header = data.arrays[*i];
+    header.place = arrays.size();
+    arrays.push_back(std::move(header));
+    places_.emplace_back(&data, *i);
+  }
+
+  DataFile& open_file(const std::string& name) {
+    if (!is_name_of_file(name)) refuse_file(shortened(name) + " is no file of the folder");
+    const std::string path = folder_ + "/" + name, real = real_path(path), home = real_path(folder_);
+    may_read_(path);
+    const auto within = [&](const std::string& folder) { return !folder.empty() && real.starts_with(folder + "/"); };
+    if (!real.empty() && !within(home) && !within(real_path(folder_ + "/../../blobs")))
+      refuse_file("'" + name + "': it is a link that leads out of the folder");
+    if (!real.empty()) may_read_(real);
+    return files_.emplace(name, DataFile(name, real.empty() ? path : real)).first->second;
+  }
+
+  std::string folder_;
+  MayRead may_read_;
+  std::map<std::string, DataFile> files_;
+  std::vector<std::pair<SafetensorsFile*, std::size_t>> places_;  // of each array
+};
+
 }  // namespace
 
 std::unique_ptr<Contents> open_folder(const std::string& path, const MayRead& may_read) {
@@ -262,5 +318,11 @@ bool is_folder(const std::string& path) {
   struct stat info {};
   return (!path.empty() && path.back() == '/') || (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
 }
+
+std::unique_ptr<Contents> open_hub_index(const std::string& path, const MayRead& may_read) {
+  return std::make_unique<HubIndex>(path, may_read);
+}
+
+bool is_hub_index(const std::string& path) { return lower(path).ends_with(".safetensors.index.json"); }
 
 }  // namespace shard::stdlib

@@ -1,6 +1,5 @@
-#include "stdlib/host/storage/folder_writer.h"
+#include "stdlib/host/storage/folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,9 +14,9 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/lang/report/report.h"
+#include "runtime/mesh/array_reader.h"
 #include "runtime/mesh/device_blocks.h"
 #include "runtime/mesh/part.h"
-#include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/format_safetensors.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/tree_json.h"
@@ -25,22 +24,13 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-using runtime::Shape;
-
 constexpr std::string_view kIndex = "shard.json", kWrittenBy = "written_";
 constexpr std::size_t kAtOnce = std::size_t{1} << 20;  // summed up while it is in the cache
 
 std::string data_file(int index) { return "data_" + std::to_string(index) + ".safetensors"; }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> out;
-  DIR* open = opendir(folder.c_str());
-  if (!open) return out;
-  while (const dirent* entry = readdir(open))
-    if (std::string_view name = entry->d_name; name != "." && name != "..") out.emplace_back(name);
-  closedir(open);
-  return out;
+std::vector<std::string> names_there(const std::string& folder) {
+  return names_in(folder).value_or(std::vector<std::string>());
 }
 
 bool of_a_checkpoint(std::string_view name) {
@@ -48,7 +38,7 @@ bool of_a_checkpoint(std::string_view name) {
 }
 
 void remove_files(const std::string& folder) {
-  for (const std::string& name : names_in(folder))
+  for (const std::string& name : names_there(folder))
     if (of_a_checkpoint(name) || name.starts_with(kWrittenBy)) unlink((folder + "/" + name).c_str());
   rmdir(folder.c_str());
 }
@@ -75,18 +65,18 @@ int lock_folder(const std::string& folder) {
 // A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
 class BlockBytes {
  public:
-  BlockBytes(runtime::Pool& pool, const runtime::ArrayRef& a, const runtime::DeviceBlock& block) {
+  BlockBytes(runtime::Pool& pool, const ArrayRef& a, const runtime::DeviceBlock& block) {
     if (!a->buffer) {
       far_.emplace(pool, a);
       return;
     }
-    Shape shape(block.terms.shape.begin() + block.pending, block.terms.shape.end());
+    Shape shape(block.terms.shape.begin() + block.unreduced_dims, block.terms.shape.end());
     const auto bytes = static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(a->type.dtype);
     const void* data = block.terms.data;
-    if (block.pending > 0) {
+    if (block.unreduced_dims > 0) {
       sum_ = pool.allocate(bytes);
       data = sum_->data();
-      runtime::join_terms(a->layout.pending, block.terms, block.pending,
+      runtime::join_terms(a->layout.unreduced_kind, block.terms, block.unreduced_dims,
                           runtime::contiguous(a->type.dtype, shape, sum_->data()));
     }
     rest_ = {static_cast<const char*>(data), bytes};
@@ -114,7 +104,7 @@ std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<r
   std::vector<BlockEntry> out;
   const bool one = runtime::count_of_blocks(*a.array) == 1;
   for (const runtime::DeviceBlock& b : blocks) {
-    BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.pending, b.terms.shape.end()), a.name};
+    BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.unreduced_dims, b.terms.shape.end()), a.name};
     if (a.array->type.dtype == DType::Key) e.origin.push_back(0), e.shape.push_back(2);
     if (!one) e.tensor = a.blocks + std::to_string(b.number);
     out.push_back(std::move(e));
@@ -127,7 +117,7 @@ void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, S
                  Written& written) {
   const Snapshot::Array& a = what.arrays[index];
   const bool parts = a.array->elsewhere && a.array->elsewhere->in_parts() && a.array->distinct.empty();
-  const runtime::ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
+  const ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
   const std::vector<runtime::DeviceBlock> blocks = runtime::device_blocks(*array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -149,7 +139,7 @@ void check_replaceable(const std::string& path) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return;
   if (!S_ISDIR(info.st_mode)) refuse_file("there is something of that name which is no folder");
-  for (const std::string& name : names_in(path))
+  for (const std::string& name : names_there(path))
     if (!of_a_checkpoint(name))
       refuse_file("the folder holds '" + name + "', which is no part of a checkpoint; save into another one");
 }
@@ -169,10 +159,10 @@ void name_blocks(std::vector<Snapshot::Array>& arrays) {
 
 }  // namespace
 
-Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
+Snapshot snapshot_of(Interpreter& in, const Value& tree) {
   Snapshot out;
-  out.tree = tree_to_json(tree, [&](const std::string& name, const lang::Value& v) {
-    runtime::ArrayRef a = in.context().concrete(v.tensor(), "save");
+  out.tree = tree_to_json(tree, [&](const std::string& name, const Value& v) {
+    ArrayRef a = in.context().concrete(v.tensor(), "save");
     // Terms of several processes are brought together now; blocks stay where they are.
     const runtime::MeshPart* part = a->type.mesh ? a->type.mesh->part.get() : nullptr;
     if (part && !(a->layout.unreduced & part->apart).empty()) a = runtime::whole(in.context().pool(), a);
@@ -208,10 +198,9 @@ Written write_part(runtime::Pool& pool, const std::string& folder, const Snapsho
 void keep_written(const std::string& folder, const Written& what, Share share) {
   const std::unique_ptr<Sink> file =
       open_in_new_folder(folder + "/" + std::string(kWrittenBy) + std::to_string(share.index));
-  std::string text;
   for (const WrittenBlock& b : what)
-    text += std::to_string(b.array) + " " + std::to_string(b.number) + " " + b.json + "\n";
-  file->write(text + ".\n");
+    file->write(std::to_string(b.array) + " " + std::to_string(b.number) + " " + b.json + "\n");
+  file->write(".\n");
   file->finish();
 }
 
@@ -267,7 +256,7 @@ void NewFolder::finish(const Snapshot& what, Written all) {
   const std::unique_ptr<Sink> index = open_in_new_folder(beside_ + "/" + std::string(kIndex));
   index->write(json + "}}\n");
   index->finish();
-  for (const std::string& name : names_in(beside_))
+  for (const std::string& name : names_there(beside_))
     if (name.starts_with(kWrittenBy)) unlink((beside_ + "/" + name).c_str());
   folder_to_disk(beside_);
   // An older checkpoint of that name changes places with this one, and is then removed as the temporary one is.
@@ -278,23 +267,13 @@ void NewFolder::finish(const Snapshot& what, Written all) {
   folder_to_disk(folder_of(path_));
 }
 
-void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what) {
-  NewFolder folder(path);
-  folder.finish(what, write_part(pool, folder.beside(), what, {}));
-}
-
 std::vector<std::string> files_of_folder(const std::string& path, Share share) {
   const std::string name = without_slashes(path) + "/";
   return {name + std::string(kIndex), name + data_file(share.index)};
 }
 
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 void remove_unfinished(const std::string& folder) {
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : names_there(folder)) {
     if (!is_unfinished(name)) continue;
     const std::string path = folder + "/" + name;
     const int lock = lock_folder(path);
@@ -305,7 +284,7 @@ void remove_unfinished(const std::string& folder) {
 }
 
 void remove_checkpoint(const std::string& path) {
-  for (const std::string& name : names_in(path))
+  for (const std::string& name : names_there(path))
     if (!of_a_checkpoint(name)) return;  // somebody keeps more there
   const std::string aside = path + ".part" + std::to_string(getpid());
   if (rename(path.c_str(), aside.c_str()) == 0) remove_files(aside);  // never half removed under its name

@@ -1,21 +1,21 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
-// the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
-#include "interpreter/lang/report/lists.h"
-#include "interpreter/lang/values/format.h"
+// the table of formats knows (files/format.h). A folder is a checkpoint (folder.h).
+#include "stdlib/host/storage/convert.h"
+
+#include <algorithm>
+#include <map>
+
+#include "interpreter/lang/report/report.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
+#include "stdlib/host/storage/joint_save.h"
 #include "stdlib/host/storage/loading.h"
-#include "stdlib/host/storage/together.h"
-#include "stdlib/host/storage/writing.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 enum LoadArgument : std::size_t { kPath, kAs, kLike, kStrict, kRename, kLoadDType, kMap };
 
@@ -27,8 +27,8 @@ void check_load(Interpreter& in, BoundArgs& a) {
   if (!a[kRename].is_none() && !a[kRename].callable())
     in.fail("type", a.args[kRename].span,
             "rename takes a function of a name: rename: fn(name) = ..., this is " + lang::kind_name(a[kRename]));
-  const auto* dtype = a[kLoadDType].get<runtime::DType>();
-  if (!a[kLoadDType].is_none() && (!dtype || *dtype == runtime::DType::Key))
+  const auto* dtype = a[kLoadDType].get<DType>();
+  if (!a[kLoadDType].is_none() && (!dtype || *dtype == DType::Key))
     in.fail("type", a.args[kLoadDType].span,
             "dtype takes a type of numbers: dtype: u16, this is " + lang::kind_name(a[kLoadDType]));
 }
@@ -39,23 +39,16 @@ Value load(Interpreter& in, BoundArgs& a) {
   const Value &specs = a[kAs], &like = a[kLike];
   if (in.context().types_only() && !like.is_none()) return types_like(in, like);
   return reading_from(in, path, a.args[kPath].span, [&] {
-    const auto* dtype = a[kLoadDType].get<runtime::DType>();
+    const auto* dtype = a[kLoadDType].get<DType>();
     const std::shared_ptr<OpenTree> tree =
         open_tree(in, path, a.args[kPath].span, dtype ? std::optional(*dtype) : std::nullopt);
     const Fitting how{path, in.truth(a[kStrict], a.args[kStrict].span), a[kRename]};
     Wanted wanted = !like.is_none()    ? fitted(in, *tree->contents, like, how, a.args[kLike].span)
                     : !specs.is_none() ? laid_out(in, *tree->contents, specs, a.args[kAs].span)
-                                       : all_of(in, *tree->contents);
+                                       : all_of(*tree->contents);
     if (in.truth(a[kMap], a.args[kMap].span)) return mapped(tree, std::move(wanted));
     return filled(in, *tree->contents, std::move(wanted));
   });
-}
-
-Value save(Interpreter& in, BoundArgs& a) {
-  const std::string path = in.text(a[0], a.args[0].span, "the path of a file or folder");
-  check_ending(in, path, a.args[0].span);
-  if (!writes_nothing(in, path)) write_tree(in, path, a[1], a.span);
-  return {};
 }
 
 // ".npz holds a tree of arrays and numbers, .npy and .idx one array, ..."
@@ -74,8 +67,7 @@ std::string endings_text() {
   return out + "; .gz packs any of them; a path that ends in / is a checkpoint folder";
 }
 
-}  // namespace
-
+// An error where nothing is written with the ending of this path.
 void check_ending(Interpreter& in, const std::string& path, grammar::Span span) {
   if (is_folder(path) || format_to_write(path)) return;
   std::vector<std::string> notes;
@@ -85,11 +77,12 @@ void check_ending(Interpreter& in, const std::string& path, grammar::Span span) 
   in.fail("call", span, "cannot write '" + path + "': no format has the ending " + ending, std::move(notes));
 }
 
+// A folder where the path ends in "/" or names one, else a file in the format of its ending. Asks the host, and throws
+// grammar::Error with the path.
 void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
   check_ending(in, path, span);
-  check_may_write(in, path, span);
-  runtime::Processes* processes = in.context().processes().get();
-  try {
+  writing_to(in, path, span, [&] {
+    runtime::Processes* processes = in.context().processes().get();
     if (is_folder(path)) {
       for (const std::string& file : files_of_folder(path, share_of(processes))) check_may_write(in, file, span);
       return write_together(in.context().pool(), processes, path, snapshot_of(in, tree));
@@ -101,22 +94,86 @@ void write_tree(Interpreter& in, const std::string& path, const Value& tree, gra
       format_to_write(path)->writes(in, tree, *file);
       file->finish();
     });
-  } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
+  });
+}
+
+Value save(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file or folder");
+  check_ending(in, path, a.args[0].span);
+  if (!writes_nothing(in, path)) write_tree(in, path, a[1], a.span);
+  return {};
+}
+
+// ---- shard convert
+
+// Names split at their dots, as a tree that is being put together.
+struct NameTree {
+  Value value;  // of a leaf
+  bool leaf = false;
+  std::vector<std::string> order;
+  std::map<std::string, NameTree> fields;
+
+  bool put(std::string_view name, const Value& v) {  // false where a name is both a leaf and a field
+    if (leaf) return false;
+    if (name.empty()) {
+      if (!fields.empty()) return false;
+      leaf = true, value = v;
+      return true;
+    }
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    const std::string first(name.substr(0, dot));
+    if (first.empty()) return false;
+    const auto [it, fresh] = fields.try_emplace(first);
+    if (fresh) order.push_back(first);
+    return it->second.put(name.substr(std::min(dot + 1, name.size())), v);
   }
+
+  Value tree() const {
+    if (leaf) return value;
+    std::vector<Value> items;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (const auto it = fields.find(std::to_string(i)); it != fields.end()) items.push_back(it->second.tree());
+    if (items.size() == fields.size()) return Value::list(std::move(items));
+    std::vector<std::pair<std::string, Value>> out;
+    for (const std::string& name : order) out.emplace_back(name, fields.at(name).tree());
+    return Value::record(std::move(out));
+  }
+};
+
+Value nested(const Value& flat) {
+  const lang::Record* r = flat.fields();
+  if (!r) return flat;
+  NameTree root;
+  constexpr std::ptrdiff_t kDeepest = 100;
+  for (const auto& [name, v] : r->fields)
+    if (std::count(name.begin(), name.end(), '.') > kDeepest || !root.put(name, v)) return flat;
+  return root.tree();
+}
+
+}  // namespace
+
+void convert(Interpreter& in, const std::string& from, const std::string& to) {
+  check_ending(in, to, {});
+  const Value tree = reading_from(in, from, {}, [&] {
+    const auto file = open_tree(in, from, {}, std::nullopt);
+    const Value v = held(in, file);
+    return file->contents->flat() ? nested(v) : v;
+  });
+  write_tree(in, to, tree, {});
 }
 
 void register_load_save(Interpreter& in) {
   in.define({"load",
              "load(path, as = none, like = none, strict = true, rename = none, dtype = none, map = false)",
-             "The content of a file: " + format_names("or", true) +
+             "The content of a file: " + format_names("or") +
                  ", gzipped or not, or of a checkpoint folder. csv gives one array of rank 2. as: specs for the tree, "
                  "or for some fields of it, on the current mesh. like: a tree of arrays or types; arrays come in their "
                  "layout, and all that does not fit is reported. Each device reads the bytes of its blocks. "
                  "strict: false leaves out what is left over and keeps what `like` has for what is missing; rename: "
                  "a function of a name in the file, none where it is to be left out. dtype: the file holds numbers of "
-                 "this type and nothing else. map: true leaves arrays in the file (npy, idx, safetensors, folders, raw "
-                 "numbers) until they are looked at; indexing reads the rows that it names.",
+                 "this type and nothing else. map: true leaves arrays in the file (" +
+                 format_names("and", [](const Format& f) { return f.in_parts; }) +
+                 "; folders; raw numbers) until they are looked at; indexing reads the rows that it names.",
              load,
              {{"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
               {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"}}});

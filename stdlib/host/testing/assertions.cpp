@@ -3,20 +3,16 @@
 #include <cctype>
 #include <cmath>
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/values/format.h"
-#include "interpreter/lang/values/tree_difference.h"
-#include "runtime/array/format.h"
+#include "interpreter/lang/eval/hooks.h"
+#include "interpreter/lang/values/tree.h"
+#include "interpreter/lang/values/value_text.h"
+#include "runtime/array/array_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
 using lang::DeferredString;
-using lang::Interpreter;
-using lang::Value;
-using runtime::ArrayRef;
 
 // Only a run can tell.
 bool unknown_here(const Value& v) {
@@ -32,8 +28,8 @@ Value assert_true(Interpreter& in, BoundArgs& a) {
     lang::append_shown(message, a[1], "", in.context().pool());
   }
   if (a[0].is_tensor() && a[0].tensor().traced()) {
-    const runtime::Type& t = a[0].tensor().type();
-    if (t.rank() != 0 || t.dtype != runtime::DType::Bool)
+    const Type& t = a[0].tensor().type();
+    if (t.rank() != 0 || t.dtype != DType::Bool)
       in.fail("assert", a.span, "assert takes one truth value, this is " + runtime::to_string(t),
               {"all(...) of an array is one"});
     record_effect(in, "assert", message, {a[0].tensor()});
@@ -47,7 +43,7 @@ Value assert_true(Interpreter& in, BoundArgs& a) {
   in.fail("assert", a.span, message.texts.back());
 }
 
-std::string index_text(const runtime::Shape& shape, std::int64_t flat) {
+std::string index_text(const Shape& shape, std::int64_t flat) {
   if (shape.empty()) return "";
   std::string s;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -63,8 +59,8 @@ void compare_trees(Interpreter& in, BoundArgs& a, double rtol, double atol) {
     const auto is_numbers = [](const Value& v) { return v.is_tensor() && !v.tensor().traced(); };
     // A list of numbers may be compared with an array.
     if (is_numbers(got) != is_numbers(want) && !(got.fields() || want.fields())) {
-      const trace::Tensor x = array_of(in, got, std::nullopt, a.args[0].span),
-                          y = array_of(in, want, std::nullopt, a.args[1].span);
+      const Tensor x = array_of(in, got, std::nullopt, a.args[0].span),
+                   y = array_of(in, want, std::nullopt, a.args[1].span);
       return compare_close(in, x.array(), y.array(), rtol, atol, a.span, "");
     }
     if (!lang::same_structure(got, want)) {
@@ -86,9 +82,9 @@ void compare_trees(Interpreter& in, BoundArgs& a, double rtol, double atol) {
       continue;
     }
     const auto strong = [&](const Value& v, grammar::Span span) {  // host numbers are compared as f64
-      return v.is<double>() || v.is<std::int64_t>() ? array_of(in, v, runtime::DType::F64, span) : in.tensor(v, span);
+      return v.is<double>() || v.is<std::int64_t>() ? array_of(in, v, DType::F64, span) : in.tensor(v, span);
     };
-    const trace::Tensor x = strong(xs[i], a.args[0].span), y = strong(ys[i], a.args[1].span);
+    const Tensor x = strong(xs[i], a.args[0].span), y = strong(ys[i], a.args[1].span);
     if (x.traced() || y.traced()) {
       DeferredString message;
       message.texts = {"values differ"};  // where only the verdict comes back
@@ -118,7 +114,7 @@ Value assert_error(Interpreter& in, BoundArgs& a) {
     in.fail("type", a.args[0].span,
             "assert_error takes a function without arguments: assert_error(fn() = x[9], \"out of range\")");
   std::string text;
-  const lang::ErrorsThrown thrown(in.impl().checker);
+  const lang::ErrorsThrown thrown(in.checker());
   try {
     in.call(a[0], std::vector<Value>{}, a.span);
   } catch (const grammar::Error& e) {
@@ -141,14 +137,14 @@ Value assert_error(Interpreter& in, BoundArgs& a) {
 
 void compare_close(Interpreter& in, const ArrayRef& got, const ArrayRef& want, double rtol, double atol,
                    grammar::Span span, const std::string& where) {
-  const runtime::Shape &sx = got->type.shape, &sy = want->type.shape;
+  const Shape &sx = got->type.shape, &sy = want->type.shape;
   if (sx != sy && !sx.empty() && !sy.empty())
     in.fail("assert", span,
             where + "shapes differ: " + runtime::to_string(got->type) + " and " + runtime::to_string(want->type));
   if (!got->has_elements() || !want->has_elements()) return;  // only a run can tell
   runtime::Pool& pool = in.context().pool();
   const ArrayRef x = runtime::to_host(pool, got), y = runtime::to_host(pool, want);
-  const runtime::Shape& shape = sx.empty() ? sy : sx;
+  const Shape& shape = sx.empty() ? sy : sx;
   // Of complex numbers both parts are compared, one after the other; the imaginary one of a real number is 0.
   const bool complex = runtime::is_complex(x->type.dtype) || runtime::is_complex(y->type.dtype);
   const std::int64_t parts = complex ? 2 : 1, n = runtime::numel(shape) * parts;

@@ -1,27 +1,20 @@
 // jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
-#include "interpreter/ir/text.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/ir/graph.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
-#include "interpreter/lang/staging/placeholders.h"
-#include "interpreter/lang/staging/why.h"
 
 #include <map>
 #include <set>
 
 #include "stdlib/host/host.h"
-#include "stdlib/host/transforms/call_arrays.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 Value jit(Interpreter& in, BoundArgs& a) {
   if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, and this is " + lang::kind_name(a[0]));
@@ -44,7 +37,7 @@ Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
   auto zeros = std::make_shared<lang::Record>();
   std::set<std::string> kinds;
-  for (const std::string& kind : in.impl().builtins.reserved()) kinds.insert(kind);
+  for (const std::string& kind : in.builtins().reserved()) kinds.insert(kind);
   for (const ir::OpDef& row : in.context().table().rows())  // those that only the partitioner makes
     if (row.comm && row.comm->communicates()) kinds.emplace(row.name);
   for (const std::string& kind : kinds)
@@ -61,50 +54,30 @@ Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
 }
 
 Value comm(Interpreter& in, BoundArgs& a) {
-  bool lines = false;
-  std::vector<lang::CallArg> args;
-  for (lang::CallArg& x : a.rest) {
-    if (x.name != "by") {
-      args.push_back(std::move(x));
-      continue;
-    }
-    if (!x.value.is_string() || x.value.str() != "line") in.fail("call", x.span, "comm knows `by: \"line\"` only");
-    lines = true;
-  }
+  const auto by = take_named(a, "by");
+  if (by && (!by->value.is_string() || by->value.str() != "line"))
+    in.fail("call", by->span, "comm knows `by: \"line\"` only");
   need_call(in, a, "comm");
-  auto plan = lang::compiled(in, a[0], args, a.span);
-  return lines ? by_line(in, plan->comm()) : totals(in, plan->comm());
+  const auto plan = lang::compiled(in, a[0], a.rest, a.span);
+  return by ? by_line(in, plan->comm()) : totals(in, plan->comm());
 }
 
-// Of an array the row of that name: the sum of a diagonal.
 Value export_stablehlo(Interpreter& in, BoundArgs& a) {
-  std::vector<lang::CallArg> args;
-  hlo::Form form = hlo::Form::Manual;
-  for (lang::CallArg& x : a.rest) {
-    if (x.name != "form") {
-      args.push_back(std::move(x));
-      continue;
-    }
-    if (!x.value.is_string()) in.fail("call", x.span, "a form is \"manual\", \"replica\" or \"auto\"");
-    form = lang::form_named(x.value.str());
-  }
+  const auto form = take_named(a, "form");
+  if (form && !form->value.is_string()) in.fail("call", form->span, "a form is \"manual\", \"replica\" or \"auto\"");
+  const hlo::Form wanted = form ? lang::form_named(form->value.str()) : hlo::Form::Manual;
   need_call(in, a, "export_stablehlo");
   const trace::TargetScope scope(in.context(), in.context().target("apart"));
-  const lang::CompiledCall call = lang::compiled_call(in, a[0], args, a.span);
-  return Value::string(lang::exported(call, form, in.context().table(), in.sources()).text);
+  const lang::CompiledCall call = lang::compiled_call(in, a[0], a.rest, a.span);
+  return Value::string(lang::exported(call, wanted, in.context().table(), in.sources()).text);
 }
 
 Value trace(Interpreter& in, BoundArgs& a) {
-  if (!a[0].callable()) {
-    std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
-    for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
-    return call_row(in, "trace", std::move(args), a.span);
-  }
+  if (!a[0].callable()) return pass_on(in, "trace", a);  // of an array the row of that name: the sum of a diagonal
   const lang::Placeholders given(in, a.rest);
   const CallArrays arrays(given.args());
-  const TracedCall t =
-      trace_call(in, in.context().types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
-                 [&](std::span<const trace::Tensor> now) { return in.call(a[0], arrays.with(now), a.span); });
+  const TracedCall t = trace_call(in, in.context().types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
+                                  [&](std::span<const Tensor> now) { return in.call(a[0], arrays.with(now), a.span); });
   in.write(ir::as_function(*t.traced.graph, arrays.tensors.size()) + "\n");
   return Value();
 }

@@ -4,26 +4,13 @@
 // Rules are traced where a derivative is asked for, and then once; else the function is called as it is. A rule may
 // call its own function: inside, one derivative less is to come.
 #include "interpreter/lang/values/wrapped.h"
-#include "interpreter/transform/cotangent.h"
-#include "stdlib/host/transforms/call_arrays.h"
-#include "stdlib/host/transforms/traced_call.h"
+#include "interpreter/transform/differentiate.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
 
 using ir::Graph;
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::Type;
-using trace::Tensor;
-
-bool is_differentiated(Interpreter& in) {
-  const trace::FrameRef& frame = in.context().frame();
-  return frame && frame->derivatives > 0;
-}
 
 // Loops in a rule of the user's own stand for one kernel of a chip (interpreter/cost_model/instructions.h).
 std::shared_ptr<const Graph> as_kernels(Graph g) {
@@ -41,12 +28,30 @@ TracedCall trace_body(Interpreter& in, const Value& f, const CallArrays& args, g
                     });
 }
 
-void positional_only(Interpreter& in, const CallArrays& args, const char* who) {
+// Whether nothing differentiates this call: then the function is called as it is.
+bool is_plain(Interpreter& in, const CallArrays& args, const char* who) {
+  if (args.floats == 0) return true;
   for (const CallArg& a : args.call)
     if (!a.name.empty())
       in.fail(
           "call", a.span,
           std::string("a function made by ") + who + " takes positional arguments only, `" + a.name + ":` was given");
+  const trace::FrameRef& frame = in.context().frame();
+  return !frame || frame->derivatives == 0;
+}
+
+// What was traced as a region that takes all operands (and a tangent for each of the first `tangents` behind them): it
+// uses the `own` first ones, and what it captured itself, which begins at `first`.
+Graph region(const ir::OpTable& table, const trace::Traced& t, std::span<const Type> operands, std::size_t own,
+             std::size_t first, std::size_t tangents = 0) {
+  ir::Builder b(table);
+  ir::Vars all, mine;
+  for (const Type& type : operands) all.push_back(b.param(type));
+  for (std::size_t k = 0; k < tangents; ++k) all.push_back(b.param(operands[k]));
+  mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own));
+  for (std::size_t k = 0; k < tangents; ++k) mine.push_back(all[operands.size() + k]);
+  for (std::size_t i = 0; i < t.captured.size(); ++i) mine.push_back(all[first + i]);
+  return b.finish(b.inline_graph(*t.graph, mine));
 }
 
 // ---- custom_vjp
@@ -54,7 +59,7 @@ void positional_only(Interpreter& in, const CallArrays& args, const char* who) {
 struct Rule {  // the three functions, traced for one call
   TracedCall body;
   trace::Traced forward, backward;
-  lang::HollowTree residual;
+  lang::TreeStructure residual;
   std::vector<int> gradients;  // by float argument: a result of backward, or -1 for none
 };
 
@@ -96,8 +101,7 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const CallArr
                   " arguments; this returned " +
                   (each ? std::to_string(each->size()) + (each->size() == 1 ? " value" : " values")
                         : lang::kind_name(result)),
-              args.call.size() == 1 && !each ? std::vector<std::string>{"a tuple of one is written `(g,)`"}
-                                             : std::vector<std::string>{});
+              note_if(args.call.size() == 1 && !each, "a tuple of one is written `(g,)`"));
     std::vector<Tensor> out;
     std::vector<int> by_leaf;
     for (std::size_t i = 0; i < args.call.size(); ++i) {
@@ -125,8 +129,7 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const CallArr
       Tensor& g = out[static_cast<std::size_t>(r)];
       const Type& want = args.tensors[k].type();
       if (g.type().weak != want.weak && (g.type().weak || g.type().dtype == want.dtype))
-        g = in.context().apply1(*in.context().table().core().convert, {g},
-                                {{"dtype", want.dtype}, {"weak", want.weak}});
+        g = converted(in, g, want.dtype, want.weak);
     }
     return out;
   });
@@ -135,9 +138,7 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const CallArr
 Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value& bwd, std::vector<CallArg> given,
                   grammar::Span span) {
   CallArrays args(std::move(given));
-  if (args.floats == 0) return in.call(f, std::move(args.call), span);  // nothing to differentiate
-  positional_only(in, args, "custom_vjp");
-  if (!is_differentiated(in)) return in.call(f, std::move(args.call), span);
+  if (is_plain(in, args, "custom_vjp")) return in.call(f, std::move(args.call), span);
   Rule rule;
   rule.body = trace_body(in, f, args, span);
   trace_forward(in, rule, fwd, args, span);
@@ -148,22 +149,14 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
   const ir::OpTable& table = ctx.table();
   std::vector<Tensor> operands = args.tensors;
   const std::size_t n = operands.size();
-  std::size_t first[3], from = n;
+  std::size_t first[3];
   const trace::Traced* traced[] = {&rule.body.traced, &rule.forward, &rule.backward};
   for (int k = 0; k < 3; ++k) {
-    first[k] = from;
-    from += traced[k]->captured.size();
-    operands.insert(operands.end(), traced[k]->captured.begin(), traced[k]->captured.end());
+    first[k] = operands.size();
+    operands = with_captured(std::move(operands), *traced[k]);
   }
   const std::vector<Type> types = in.context().types_of(operands);
-  auto region = [&](int k) {  // a forward region: takes all operands
-    ir::Builder b(table);
-    ir::Vars all, mine;
-    for (const Type& t : types) all.push_back(b.param(t));
-    mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
-    for (std::size_t i = 0; i < traced[k]->captured.size(); ++i) mine.push_back(all[first[k] + i]);
-    return as_kernels(b.finish(b.inline_graph(*traced[k]->graph, mine)));
-  };
+  const auto forward = [&](int k) { return as_kernels(region(table, *traced[k], types, n, first[k])); };
   const Graph& g = *rule.backward.graph;
   ir::Builder b(table);
   ir::Vars mine, outside, results;
@@ -178,15 +171,13 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
   auto backward = as_kernels(b.finish(std::move(results)));
   return rule.body.result.filled(ctx.apply(table.at("custom_vjp_call"), operands,
                                            {{"args", static_cast<std::int64_t>(args.floats)}},
-                                           {region(0), region(1), backward}));
+                                           {forward(0), forward(1), backward}));
 }
 
 Value custom_vjp(Interpreter& in, BoundArgs& a) {
-  for (int k = 0; k < 3; ++k)
-    if (!a[static_cast<std::size_t>(k)].callable())
-      in.fail("type", a.span,
-              "custom_vjp takes three functions, f, fwd and bwd; this is " +
-                  lang::kind_name(a[static_cast<std::size_t>(k)]));
+  for (std::size_t k = 0; k < 3; ++k)
+    if (!a[k].callable())
+      in.fail("type", a.span, "custom_vjp takes three functions, f, fwd and bwd; this is " + lang::kind_name(a[k]));
   Value f = a[0], fwd = a[1], bwd = a[2];
   return lang::transformed("custom_vjp", "It has a backward rule of its own.", f,
                            [f, fwd, bwd](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
@@ -235,10 +226,7 @@ trace::Traced trace_rule(Interpreter& in, const Value& rule, const CallArrays& a
           in.fail("type", span,
                   std::string("the rule of custom_jvp gives ") + (k == 0 ? "a value" : "a tangent") + " of type " +
                       runtime::to_string(got) + ", the function's value is " + runtime::to_string(want));
-        if (got.dtype != want.dtype || got.weak != want.weak)
-          found[r] = in.context().apply1(*in.context().table().core().convert, {found[r]},
-                                         {{"dtype", want.dtype}, {"weak", want.weak}});
-        out.push_back(found[r]);
+        out.push_back(converted(in, found[r], want.dtype, want.weak));
       }
     }
     return out;
@@ -248,31 +236,19 @@ trace::Traced trace_rule(Interpreter& in, const Value& rule, const CallArrays& a
 Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::vector<CallArg> given,
                      grammar::Span span) {
   CallArrays args(std::move(given));
-  if (args.floats == 0) return in.call(f, std::move(args.call), span);  // nothing to differentiate
-  positional_only(in, args, "custom_jvp");
-  if (!is_differentiated(in)) return in.call(f, std::move(args.call), span);
+  if (is_plain(in, args, "custom_jvp")) return in.call(f, std::move(args.call), span);
   const TracedCall body = trace_body(in, f, args, span);
   const trace::Traced derivative = trace_rule(in, rule, args, body, span);
   auto& ctx = in.context();
   const std::size_t n = args.tensors.size(), of_body = body.traced.captured.size();
-  std::vector<Tensor> operands = args.tensors;
-  for (const trace::Traced* t : {&body.traced, &derivative})
-    operands.insert(operands.end(), t->captured.begin(), t->captured.end());
+  const std::vector<Tensor> operands = with_captured(with_captured(args.tensors, body.traced), derivative);
   const std::vector<Type> types = in.context().types_of(operands);
-  // A region takes all operands, the rule a tangent for each float argument too; each uses what it captured itself.
-  auto region = [&](const trace::Traced& t, std::size_t tangents, std::size_t first) {
-    ir::Builder b(ctx.table());
-    ir::Vars all, mine;
-    for (const Type& type : types) all.push_back(b.param(type));
-    for (std::size_t k = 0; k < tangents; ++k) all.push_back(b.param(types[k]));
-    mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
-    for (std::size_t k = 0; k < tangents; ++k) mine.push_back(all[types.size() + k]);
-    for (std::size_t i = 0; i < t.captured.size(); ++i) mine.push_back(all[first + i]);
-    return std::make_shared<const Graph>(b.finish(b.inline_graph(*t.graph, mine)));
+  const auto whole = [&](const trace::Traced& t, std::size_t tangents, std::size_t first) {
+    return std::make_shared<const Graph>(region(ctx.table(), t, types, n, first, tangents));
   };
   return body.result.filled(ctx.apply(ctx.table().at("custom_jvp_call"), operands,
                                       {{"args", static_cast<std::int64_t>(args.floats)}},
-                                      {region(body.traced, 0, n), region(derivative, args.floats, n + of_body)}));
+                                      {whole(body.traced, 0, n), whole(derivative, args.floats, n + of_body)}));
 }
 
 Value custom_jvp(Interpreter& in, BoundArgs& a) {

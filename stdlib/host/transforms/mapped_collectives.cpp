@@ -1,12 +1,9 @@
 // Collectives over a dimension that vmap maps over, in terms of the rows of ops/mapped_axis.cpp.
 #include "stdlib/host/devices/along.h"
+#include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Interpreter;
-using runtime::Shape;
-using trace::Tensor;
 
 Tensor apply(Interpreter& in, std::string_view row, const Tensor& x, const MappedAxis& axis, ir::Attrs attrs = {}) {
   return in.context().apply1(in.context().table().at(row), {x, axis.place}, std::move(attrs));
@@ -14,16 +11,6 @@ Tensor apply(Interpreter& in, std::string_view row, const Tensor& x, const Mappe
 
 Tensor reshaped(Interpreter& in, const Tensor& x, Shape shape) {
   return in.context().apply1(*in.context().table().core().reshape, {x}, {{"shape", std::move(shape)}});
-}
-
-// x with dimension `from` moved to `to` (positions from the front).
-Tensor moved(Interpreter& in, const Tensor& x, std::int64_t from, std::int64_t to) {
-  const std::int64_t rank = x.type().rank();
-  ir::Ints perm;
-  for (std::int64_t d = 0; d < rank; ++d)
-    if (d != from) perm.push_back(d - rank);
-  perm.insert(perm.begin() + to, from - rank);
-  return in.context().apply1(*in.context().table().core().transpose, {x}, {{"perm", std::move(perm)}});
 }
 
 // The size of dimension `at` is the axis', or (tiled) a multiple of it.
@@ -92,7 +79,7 @@ Tensor mapped_exchange(Interpreter& in, const Tensor& x, const MappedAxis& axis,
   check_parts(in, "all_to_all", x, axis, from, tiled, span);
   Tensor parts = tiled ? in_parts(in, x, axis, from) : x;
   Tensor swapped = apply(in, "mapped_exchange", parts, axis, {{"axis", from - parts.type().rank()}});
-  Tensor placed = moved(in, swapped, from, to);  // in front of the dimension that it joins
+  Tensor placed = moved_axis(in, swapped, from, to);  // in front of the dimension that it joins
   return tiled ? merged(in, placed, to) : placed;
 }
 

@@ -1,13 +1,10 @@
-// scan, a loop over a traced body, and eval_shape, which traces and runs nothing.
+// scan and associative_scan, loops over a traced body, and eval_shape, which traces and runs nothing.
 #include "grammar/parse.h"
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
-#include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/staging/placeholders.h"
-#include "interpreter/lang/values/tree_difference.h"
-#include "stdlib/host/transforms/traced_call.h"
+#include "interpreter/lang/staging/jit.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/control/control.h"
 
@@ -15,12 +12,6 @@ namespace shard::stdlib {
 namespace {
 
 using lang::BoundArg;
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::Type;
-using trace::Tensor;
 
 // A leaf of scan's initial carry: its path, and its place in the text (of no source where the text does not show it).
 std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg& init, std::size_t leaf) {
@@ -61,9 +52,7 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
   bool convertible = t.shape == want.shape && t.sharding == want.sharding && t.varying == want.varying &&
                      (t.weak || t.dtype == want.dtype);
   auto joined = runtime::promote(t.kind(), want.kind());
-  if (convertible && joined && joined->dtype == want.dtype)
-    return in.context().apply1(*in.context().table().core().convert, {got},
-                               {{"dtype", want.dtype}, {"weak", want.weak}});
+  if (convertible && joined && joined->dtype == want.dtype) return converted(in, got, want.dtype, want.weak);
   const auto [path, place] = carry_leaf(in, init, leaf);
   throw grammar::Error(
       grammar::Diagnostic{"carry",
@@ -81,8 +70,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "scan");
   Value f = a[0], init = a[1], xs = a[2];
   std::vector<Tensor> carry = tensor_leaves(in, init, a.span, "scan's initial carry");
-  for (Tensor& t : carry)
-    if (t.type().weak) t = ctx.apply1(*core.convert, {t}, {{"dtype", t.type().dtype}, {"weak", false}});
+  for (Tensor& t : carry) t = converted(in, t, t.type().dtype);
   std::vector<Tensor> rows = tensor_leaves(in, xs, a.span, "scan's sequence");
   std::optional<std::int64_t> length;
   if (!a[3].is_none()) length = in.integer(a[3], a.span, "`length:`");
@@ -92,9 +80,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (t.rank() == 0)
       in.fail("shape", a.span,
               "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
-              xs.is_host_number()
-                  ? std::vector<std::string>{"give the number of steps with `length:`: scan(f, init, length: n)"}
-                  : std::vector<std::string>{});
+              note_if(xs.is_host_number(), "give the number of steps with `length:`: scan(f, init, length: n)"));
     if (length && *length != t.shape[0])
       in.fail("shape", a.span,
               "scan's sequences must be equally long: " + std::to_string(*length) + " and " +
@@ -106,7 +92,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
   }
   if (!length) in.fail("call", a.span, "scan needs a sequence, or `length: n`");
   if (*length < 0) in.fail("call", a.span, "scan cannot run " + std::to_string(*length) + " times");
-  lang::HollowTree ys_tree;
+  lang::TreeStructure ys_tree;
   trace::Traced traced = in.trace(types, [&](std::span<const Tensor> given) {
     Value c = with_tensors(init, given.first(carry.size()));
     Value x = rows.empty() ? Value() : with_tensors(xs, given.subspan(carry.size()));
@@ -166,7 +152,7 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "eval_shape");
   std::vector<Value> args;
   for (CallArg& x : a.rest) args.push_back(std::move(x.value));
-  lang::HollowTree tree(Value::tuple(std::move(args)));
+  lang::TreeStructure tree(Value::tuple(std::move(args)));
   std::vector<Type> types;
   std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -193,6 +179,119 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
   });
 }
 
+// ---- associative_scan: what scan gives for an associative function, in a number of steps that grows with the
+// logarithm of the length, as JAX takes them: neighbours are joined, what comes out is scanned likewise, and the places
+// between are filled in.
+using Elements = std::vector<Tensor>;
+
+class AssociativeScan {
+ public:
+  AssociativeScan(Interpreter& in, const Value& f, const Value& tree, std::int64_t axis, grammar::Span span)
+      : in_(in), f_(f), tree_(tree), axis_(axis), span_(span) {}
+
+  Elements run(const Elements& xs) {
+    const std::int64_t n = length(xs[0]);
+    if (n < 2) return xs;
+    const Elements odd = run(joined(parts(xs, 0, n - 1, 2), parts(xs, 1, n, 2)));
+    const Elements even = joined(n % 2 == 0 ? parts(odd, 0, length(odd[0]) - 1, 1) : odd, parts(xs, 2, n, 2));
+    const Elements first = parts(xs, 0, 1, 1);
+    Elements out;
+    for (std::size_t i = 0; i < xs.size(); ++i) out.push_back(interleaved(beside(first[i], even[i]), odd[i], n));
+    return out;
+  }
+  Elements reversed(const Elements& xs) const {
+    Elements out;
+    for (const Tensor& x : xs) out.push_back(in_.context().apply1(*core().rev, {x}, {{"axes", ir::Ints{from_end(x)}}}));
+    return out;
+  }
+  // The axis of each array; all of one length.
+  void check(const Elements& xs) const {
+    for (const Tensor& x : xs) {
+      const int rank = x.type().rank();
+      if (axis_ < -rank || axis_ >= rank)
+        in_.fail("shape", span_,
+                 "associative_scan: " + runtime::to_string(x.type()) + " has no axis " + std::to_string(axis_));
+      if (length(x) != length(xs[0]))
+        in_.fail("shape", span_,
+                 "associative_scan's arrays must be equally long: " + runtime::to_string(xs[0].type()) + " and " +
+                     runtime::to_string(x.type()));
+    }
+  }
+
+ private:
+  const ir::CoreOps& core() const { return in_.context().table().core(); }
+  std::int64_t from_end(const Tensor& x) const { return axis_ < 0 ? axis_ : axis_ - x.type().rank(); }
+  std::int64_t length(const Tensor& x) const {
+    return x.type().shape[static_cast<std::size_t>(x.type().rank() + from_end(x))];
+  }
+
+  Elements parts(const Elements& xs, std::int64_t from, std::int64_t to, std::int64_t step) const {
+    Elements out;
+    for (const Tensor& x : xs) {
+      const auto count = static_cast<std::size_t>(-from_end(x));
+      ir::Ints start(count, 0), limit(count, ir::kWhole), steps(count, 1);
+      start[0] = from;
+      limit[0] = std::max(from, to);
+      steps[0] = step;
+      out.push_back(in_.context().apply1(*core().slice, {x}, {{"start", start}, {"limit", limit}, {"step", steps}}));
+    }
+    return out;
+  }
+  Tensor beside(const Tensor& x, const Tensor& y) const {
+    return in_.context().apply1(*core().concat, {x, y}, {{"axis", from_end(x)}});
+  }
+
+  // f of both, whose arrays are as the given ones are.
+  Elements joined(const Elements& xs, const Elements& ys) {
+    const Value made = in_.call(f_, {with_tensors(tree_, xs), with_tensors(tree_, ys)}, span_);
+    if (!lang::same_structure(made, tree_))
+      in_.fail("type", span_, "associative_scan's function gives what it takes",
+               {"it takes " + lang::structure(tree_), "it gives " + lang::structure(made)});
+    Elements out = tensor_leaves(in_, made, span_, "what associative_scan's function gives");
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (out[i].type().shape != ys[i].type().shape || out[i].type().dtype != ys[i].type().dtype)
+        in_.fail("type", span_,
+                 "associative_scan's function keeps the type of its elements: it takes " +
+                     runtime::to_string(ys[i].type()) + " and gives " + runtime::to_string(out[i].type()));
+    return out;
+  }
+
+  // x and y by turns, `n` of both together: each behind the other, and those dimensions merged.
+  Tensor interleaved(Tensor x, Tensor y, std::int64_t n) const {
+    const std::int64_t axis = from_end(x);
+    const auto at = static_cast<std::size_t>(x.type().rank() + axis);
+    if (n % 2 != 0) y = beside(y, parts({x}, 0, 1, 1)[0]);  // one more, cut off again
+    Shape pair = x.type().shape, line = pair;
+    pair.insert(pair.begin() + static_cast<std::ptrdiff_t>(at) + 1, 1);
+    line[at] *= 2;
+    const auto reshaped = [&](const Tensor& t, const Shape& shape) {
+      return in_.context().apply1(*core().reshape, {t}, {{"shape", shape}});
+    };
+    const Tensor both = in_.context().apply1(*core().concat, {reshaped(x, pair), reshaped(y, pair)}, {{"axis", axis}});
+    const Tensor merged = reshaped(both, line);
+    return n % 2 == 0 ? merged : parts({merged}, 0, n, 1)[0];
+  }
+
+  Interpreter& in_;
+  const Value &f_, &tree_;
+  std::int64_t axis_;
+  grammar::Span span_;
+};
+
+Value associative_scan(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "associative_scan");
+  const Value tree = a[1];
+  Elements xs = tensor_leaves(in, tree, a.span, "what associative_scan goes over");
+  if (xs.empty()) in.fail("call", a.span, "associative_scan needs arrays to go over");
+  AssociativeScan scan(in, a[0], tree, in.integer(a[3], a.span, "`axis:`"), a.span);
+  scan.check(xs);
+  const bool reverse = in.truth(a[2], a.span);
+  if (reverse) xs = scan.reversed(xs);
+  xs = scan.run(xs);
+  if (reverse) xs = scan.reversed(xs);
+  return with_tensors(tree, xs);
+}
+
 }  // namespace
 
 void register_mapping(Interpreter& in) {
@@ -200,6 +299,11 @@ void register_mapping(Interpreter& in) {
              "Runs (carry, y) = f(carry, x) for each row x of xs and gives the last carry and the ys, stacked. Traced "
              "once, whatever the length.",
              scan});
+  in.define(
+      {"associative_scan", "associative_scan(f, xs, reverse = false, axis = 0)",
+       "All running values of an associative function: x0, f(x0, x1), f(f(x0, x1), x2), ... in a number of steps "
+       "that grows with the logarithm of the length. f takes and gives arrays (or trees) of many elements at once.",
+       associative_scan});
   in.define({"eval_shape", "eval_shape(f, xs...)",
              "The types of f(xs...), with the layouts that the call would give, without computing it; arguments may be "
              "types: "

@@ -1,21 +1,13 @@
 // remat and checkpoint_name: a function whose values are computed again for its gradient. It is traced into a region of
-// a `call` node (stdlib/ops/control/call.cpp), whose derivative does the rest.
+// a `call` node (stdlib/ops/control/function_call.cpp), whose derivative does the rest.
 #include <algorithm>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/lang/values/wrapped.h"
-#include "stdlib/host/transforms/call_arrays.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using trace::Tensor;
 
 using Names = std::vector<std::string>;
 
@@ -131,9 +123,8 @@ Value remat(Interpreter& outer, BoundArgs& a) {
         TracedCall t = trace_call(in, in.context().types_of(args.tensors), lang::Take::Arrays, span,
                                   [&](std::span<const Tensor> now) { return in.call(f, args.with(now), span); });
         if (!args.tensors.empty()) check_names(in, attrs, *t.traced.graph, said);  // host numbers carry no names
-        std::vector<Tensor> operands = args.tensors;
-        operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
-        return t.result.filled(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
+        return t.result.filled(in.context().apply(in.context().table().at("call"),
+                                                  with_captured(args.tensors, t.traced), attrs, {t.traced.graph}));
       });
 }
 

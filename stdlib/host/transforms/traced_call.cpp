@@ -1,17 +1,15 @@
-#include "stdlib/host/transforms/traced_call.h"
+// A function of the script traced on tensors, and the leaves of its arguments.
+#include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 
-using lang::Value;
-using trace::Tensor;
-
-lang::HollowTree take_results(lang::Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
-                              grammar::Span span) {
+lang::TreeStructure take_results(Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
+                                 grammar::Span span) {
   return lang::take_leaves(std::move(value), which, results, [&](const Value& leaf) { return in.tensor(leaf, span); });
 }
 
-TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> params, lang::Take which,
-                      grammar::Span span, const std::function<Value(std::span<const Tensor>)>& call, bool types_only) {
+TracedCall trace_call(Interpreter& in, std::span<const Type> params, lang::Take which, grammar::Span span,
+                      const std::function<Value(std::span<const Tensor>)>& call, bool types_only) {
   TracedCall out;
   out.traced = in.trace(
       params,
@@ -24,9 +22,14 @@ TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> para
   return out;
 }
 
-void will_be_differentiated(lang::Interpreter& in) { ++in.context().frame()->derivatives; }
+std::vector<Tensor> with_captured(std::vector<Tensor> arguments, const trace::Traced& traced) {
+  arguments.insert(arguments.end(), traced.captured.begin(), traced.captured.end());
+  return arguments;
+}
 
-std::vector<Tensor> tensor_leaves(lang::Interpreter& in, const Value& tree, grammar::Span span, std::string_view what) {
+void will_be_differentiated(Interpreter& in) { ++in.context().frame()->derivatives; }
+
+std::vector<Tensor> tensor_leaves(Interpreter& in, const Value& tree, grammar::Span span, std::string_view what) {
   std::vector<Tensor> out;
   for (const Value& leaf : lang::leaves(tree)) {
     if (!leaf.is_tensor() && !leaf.is_host_number() && !leaf.is<bool>())
@@ -40,6 +43,38 @@ std::vector<Tensor> tensor_leaves(lang::Interpreter& in, const Value& tree, gram
 Value with_tensors(const Value& tree, std::span<const Tensor> leaves) {
   std::vector<Value> values(leaves.begin(), leaves.end());
   return lang::with_leaves(tree, std::move(values));
+}
+
+CallArrays::CallArrays(std::vector<CallArg> args) : call(std::move(args)) {
+  std::vector<Value> values;
+  for (const CallArg& a : call) values.push_back(a.value);
+  tree = lang::TreeStructure(Value::tuple(std::move(values)));
+  for (bool wants_float : {true, false})
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      const Value& leaf = tree.leaf(i);
+      if (!leaf.is_tensor() || runtime::is_inexact(leaf.tensor().type().dtype) != wants_float) continue;
+      tree.take(i, tensors.size());
+      where.push_back(i);
+      tensors.push_back(leaf.tensor());
+      floats += wants_float;
+    }
+}
+
+std::vector<CallArg> CallArrays::with(std::span<const Tensor> given) const {
+  const Value rebuilt = tree.filled(given);
+  std::vector<CallArg> out = call;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].value = (*rebuilt.items())[i];
+  return out;
+}
+
+Tensor moved_axis(Interpreter& in, const Tensor& x, std::int64_t from, std::int64_t to) {
+  if (from == to) return x;
+  const std::int64_t rank = x.type().rank();
+  ir::Ints perm;
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (d != from) perm.push_back(d - rank);
+  perm.insert(perm.begin() + to, from - rank);
+  return in.context().apply1(*in.context().table().core().transpose, {x}, {{"perm", std::move(perm)}});
 }
 
 }  // namespace shard::stdlib

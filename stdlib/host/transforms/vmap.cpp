@@ -1,21 +1,13 @@
 // vmap: a function mapped over a dimension of its arguments. It is traced on one element; the graph is then given a
 // batch dimension in front (transform/batch.h).
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::Type;
-using trace::Tensor;
 
 // The mapped dimension of each leaf of `tree`: an integer, none (not mapped), or a tree of these that is a prefix of
 // it.
@@ -50,17 +42,6 @@ void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<
       std::string(what) + " takes integers, none, or a tree of them that fits the arguments " + lang::structure(tree));
 }
 
-// x with dimension `from` moved to `to` (positions from the front).
-Tensor move_axis(Interpreter& in, const Tensor& x, int from, int to) {
-  if (from == to) return x;
-  std::vector<std::int64_t> perm;
-  int rank = x.type().rank();
-  for (int d = 0; d < rank; ++d)
-    if (d != from) perm.push_back(d - rank);
-  perm.insert(perm.begin() + to, from - rank);
-  return in.context().apply1(*in.context().table().core().transpose, {x}, {{"perm", std::move(perm)}});
-}
-
 int from_front(Interpreter& in, int axis, int rank, const char* what, const Type& t, grammar::Span span) {
   if (axis < -rank || axis >= rank)
     in.fail("shape", span,
@@ -73,7 +54,7 @@ bool of_mesh(Interpreter& in, const Value& axis, grammar::Span span) {
   auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
   if (!names) in.fail("type", span, "`axis:` of vmap is an axis, such as @data; this is " + lang::kind_name(axis));
   const runtime::MeshRef& mesh = in.context().mesh();
-  const lang::Record* rules = in.impl().surroundings.rules().fields();
+  const lang::Record* rules = in.surroundings().rules().fields();
   for (const std::string& name : (*names)->names) {
     auto id = mesh ? mesh->find(name) : std::nullopt;
     if (id && mesh->axes[*id].kind == runtime::AxisKind::Manual)
@@ -141,7 +122,7 @@ class MappedCall {
   void take_arguments(std::vector<Value> args, const Value& in_axes) {
     // `in: 0` for all arguments, or a tuple with one entry an argument.
     const bool for_one = args.size() == 1 && in_axes.fields();  // a record for a single argument
-    args_ = lang::HollowTree(Value::tuple(std::move(args)));
+    args_ = lang::TreeStructure(Value::tuple(std::move(args)));
     std::vector<std::optional<int>> axes;
     axes_of(in_, for_one ? Value::tuple({in_axes}) : in_axes, args_.tree(), axes, "`in:`", span_);
     for (std::size_t i = 0; i < args_.size(); ++i) {
@@ -165,7 +146,7 @@ class MappedCall {
                    runtime::to_string(sized_by_) + ") and " + std::to_string(n) + " (" + runtime::to_string(x.type()) +
                    ")");
     size_ = n;
-    x = along_axis(in_, move_axis(in_, x, axis, 0), axis_, span_);
+    x = along_axis(in_, moved_axis(in_, x, axis, 0), axis_, span_);
     Type t = in_.context().type_of(x);
     if (params_.empty())
       front_ = {t.sharding.dims[0], t.mesh};
@@ -185,15 +166,14 @@ class MappedCall {
 
   void add_places() {
     auto& ctx = in_.context();
-    Tensor places =
-        ctx.apply1(*ctx.table().core().iota, {},
-                   {{"shape", ir::Ints{*size_}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
+    Tensor places = ctx.apply1(*ctx.table().core().iota, {},
+                               {{"shape", ir::Ints{*size_}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
     if (!front_.dim.axes.empty()) {
       runtime::Sharding split;
       split.dims = {front_.dim};
       places = ctx.apply1(*ctx.table().core().shard, {places}, {{"layout", ir::Layout{front_.mesh, split}}});
     }
-    types_.push_back(Type::of(runtime::DType::I32, {}));
+    types_.push_back(Type::of(DType::I32, {}));
     params_.push_back(std::move(places));
   }
 
@@ -211,15 +191,14 @@ class MappedCall {
         in_.fail("call", span_,
                  "`out: none` is for results that are the same for all; this one, " +
                      runtime::to_string(g.type(g.results[r])) + ", depends on what is mapped");
-    params_.insert(params_.end(), t.traced.captured.begin(), t.traced.captured.end());
-    const auto found =
-        in_.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params_));
+    const auto found = in_.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)),
+                                         with_captured(std::move(params_), t.traced));
     std::size_t i = 0;
     return lang::map_leaves(t.result.filled(found), [&](const Value& leaf) -> Value {
       const std::optional<int> place = places[i++];
       if (!leaf.is_tensor() || !place) return leaf;
       const Tensor& x = leaf.tensor();
-      return move_axis(in_, x, 0, from_front(in_, *place, x.type().rank(), "`out:`", x.type(), span_));
+      return moved_axis(in_, x, 0, from_front(in_, *place, x.type().rank(), "`out:`", x.type(), span_));
     });
   }
 
@@ -242,7 +221,7 @@ class MappedCall {
   Interpreter& in_;
   const Value& axis_;
   grammar::Span span_;
-  lang::HollowTree args_;
+  lang::TreeStructure args_;
   std::vector<Tensor> params_;
   std::vector<Type> types_;  // of one element
   std::optional<std::int64_t> size_;

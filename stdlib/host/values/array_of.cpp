@@ -2,24 +2,19 @@
 // JAX's defaults, and fills the memory in one pass. Lists that hold arrays, concrete or traced, are stacked by
 // operations.
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "interpreter/lang/values/format.h"
-#include "runtime/array/half.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::Interpreter;
 using lang::Range;
-using lang::Value;
-using runtime::DType;
 
 // What the leaves are: the shape of the lists, which kinds of numbers occur, whether arrays do.
 struct Survey {
-  runtime::Shape shape;
+  Shape shape;
   bool floats = false, integers = false, truths = false, tensors = false;
 };
 
@@ -122,58 +117,33 @@ class Filler {
   }
 
  private:
-  template <class T>
-  void store(T x) {
-    std::memcpy(data_, &x, sizeof x);
-    data_ += sizeof x;
-  }
-
   void put(std::int64_t i) {
     if (runtime::is_integer(dtype_)) {
       const auto [low, high] = limits(dtype_);
       if (i < low || (i > 0 && static_cast<std::uint64_t>(i) > high)) {
         const std::string name(runtime::name(dtype_));
         in_.fail("value", span_, std::to_string(i) + " does not fit in " + name,
-                 asked_ ? std::vector<std::string>{}
-                        : std::vector<std::string>{"integers are i32 unless said otherwise: array(..., i64)"});
+                 note_if(!asked_, "integers are i32 unless said otherwise: array(..., i64)"));
       }
     }
     write(static_cast<double>(i), i);
   }
 
   void put(double d) {
-    std::int64_t i = 0;
+    std::int64_t i = d != 0;            // of a truth value
     if (runtime::is_integer(dtype_)) {  // asked for: cut off and clamped, as a cast does
       const auto [low, high] = limits(dtype_);
-      if (!std::isnan(d))
-        i = d <= static_cast<double>(low)    ? low
-            : d >= static_cast<double>(high) ? static_cast<std::int64_t>(high)
-                                             : static_cast<std::int64_t>(d);
+      i = std::isnan(d)                    ? 0
+          : d <= static_cast<double>(low)  ? low
+          : d >= static_cast<double>(high) ? static_cast<std::int64_t>(high)
+                                           : static_cast<std::int64_t>(d);
     }
     write(d, i);
   }
 
   void write(double d, std::int64_t i) {
-    switch (dtype_) {
-      case DType::Bool: store<std::uint8_t>(d != 0); break;
-      case DType::I4:
-      case DType::I8:
-      case DType::U8: store(static_cast<std::uint8_t>(i)); break;
-      case DType::I16:
-      case DType::U16: store(static_cast<std::uint16_t>(i)); break;
-      case DType::I32:
-      case DType::U32: store(static_cast<std::uint32_t>(i)); break;
-      case DType::I64:
-      case DType::U64: store(i); break;
-      case DType::F16: store(runtime::f32_to_f16(runtime::f64_to_f32_odd(d))); break;
-      case DType::BF16: store(runtime::f32_to_bf16(runtime::f64_to_f32_odd(d))); break;
-      case DType::F8E4M3: store(runtime::f32_to_e4m3(runtime::f64_to_f32_odd(d))); break;
-      case DType::F8E5M2: store(runtime::f32_to_e5m2(runtime::f64_to_f32_odd(d))); break;
-      case DType::F32: store(static_cast<float>(d)); break;
-      case DType::C64: store(static_cast<float>(d)), store(0.0F); break;
-      case DType::C128: store(d), store(0.0); break;
-      default: store(d); break;
-    }
+    runtime::store_element(dtype_, d, i, data_);
+    data_ += runtime::size_of(dtype_);
   }
 
   Interpreter& in_;
@@ -183,30 +153,38 @@ class Filler {
   char* data_;
 };
 
-trace::Tensor converted(Interpreter& in, const trace::Tensor& t, DType dtype) {
-  if (t.type().dtype == dtype && !t.type().weak) return t;
-  return in.context().apply1(*in.context().table().core().convert, {t}, {{"dtype", dtype}, {"weak", false}});
-}
-
-trace::Tensor stacked(Interpreter& in, const Value& v, grammar::Span span) {
+Tensor stacked(Interpreter& in, const Value& v, grammar::Span span) {
   if (!v.items()) return v.is<Range>() ? array_of(in, v, std::nullopt, span) : in.tensor(v, span);
   if (v.items()->empty()) in.fail("shape", span, "an empty list among arrays makes no array");
   std::vector<Value> parts;
   for (const Value& x : *v.items()) parts.emplace_back(stacked(in, x, span));
-  return call_row(in, "stack", std::vector<Value>{Value::list(std::move(parts))}, span).tensor();
+  return call_row(in, "stack", {Value::list(std::move(parts))}, span).tensor();
 }
 
 }  // namespace
 
-trace::Tensor new_array(Interpreter& in, DType dtype, runtime::Shape shape, const void* data) {
-  return trace::Tensor(runtime::from_host(in.context().pool(), dtype, std::move(shape), data));
+Tensor as_array(Interpreter& in, const Value& v, grammar::Span span) {
+  return v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, span);
 }
 
-trace::Tensor array_of(Interpreter& in, const Value& v, std::optional<DType> asked, grammar::Span span) {
+ArrayRef on_host(Interpreter& in, const Tensor& x, std::string_view what) {
+  return runtime::to_host(in.context().pool(), in.context().concrete(x, what));
+}
+
+Tensor converted(Interpreter& in, const Tensor& x, DType dtype, bool weak) {
+  if (x.type().dtype == dtype && x.type().weak == weak) return x;
+  return in.context().apply1(*in.context().table().core().convert, {x}, {{"dtype", dtype}, {"weak", weak}});
+}
+
+Tensor new_array(Interpreter& in, DType dtype, Shape shape, const void* data) {
+  return Tensor(runtime::from_host(in.context().pool(), dtype, std::move(shape), data));
+}
+
+Tensor array_of(Interpreter& in, const Value& v, std::optional<DType> asked, grammar::Span span) {
   const Survey s = Surveyor(in, span).survey(v);
   if (asked == DType::Key) in.fail("type", span, "keys are made by key(seed)");
   if (s.tensors) {
-    const trace::Tensor t = stacked(in, v, span);
+    const Tensor t = stacked(in, v, span);
     return converted(in, t, asked.value_or(t.type().dtype));
   }
   const bool empty = !s.floats && !s.integers && !s.truths;

@@ -1,17 +1,11 @@
-// Functions of arrays that are no rows, since they take any number of arrays or lists of axes: meshgrid tensordot.
+// Functions of arrays that are no rows, since they take any number of arrays, lists of axes or what goes beside an
+// array: meshgrid tensordot cho_factor cho_solve.
 #include <algorithm>
 
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-
-Value numbers(const std::vector<std::int64_t>& ns) { return Value::list(std::vector<Value>(ns.begin(), ns.end())); }
 
 // The first two dimensions change places for "xy", as in NumPy: the first array lies along columns.
 Value meshgrid(Interpreter& in, BoundArgs& a) {
@@ -32,7 +26,7 @@ Value meshgrid(Interpreter& in, BoundArgs& a) {
   }
   std::vector<std::int64_t> grid;
   for (const Value& x : arrays) {
-    const runtime::Type& type = x.tensor().type();
+    const Type& type = x.tensor().type();
     if (type.rank() > 1) in.fail("shape", a.span, "meshgrid takes vectors, this is " + runtime::to_string(type));
     grid.push_back(type.rank() == 0 ? 1 : type.shape[0]);
   }
@@ -42,14 +36,14 @@ Value meshgrid(Interpreter& in, BoundArgs& a) {
     const std::size_t at = turned && i < 2 ? 1 - i : i;
     std::vector<std::int64_t> line(arrays.size(), 1);
     line[at] = grid[at];
-    arrays[i] = call_row(in, "reshape", std::vector<Value>{arrays[i], numbers(line)}, a.span);
-    if (!sparse) arrays[i] = call_row(in, "broadcast_to", std::vector<Value>{arrays[i], numbers(grid)}, a.span);
+    arrays[i] = call_row(in, "reshape", {arrays[i], list_of(line)}, a.span);
+    if (!sparse) arrays[i] = call_row(in, "broadcast_to", {arrays[i], list_of(grid)}, a.span);
   }
   return Value::list(std::move(arrays));
 }
 
 // The axes of one array as `tensordot` takes them: an integer, or several; from the front.
-std::vector<std::size_t> summed_axes(Interpreter& in, const Value& v, const runtime::Type& type, grammar::Span span) {
+std::vector<std::size_t> summed_axes(Interpreter& in, const Value& v, const Type& type, grammar::Span span) {
   const std::vector<Value> given = v.items() ? *v.items() : std::vector<Value>{v};
   std::vector<std::size_t> out;
   for (const Value& x : given) {
@@ -106,6 +100,49 @@ Value tensordot(Interpreter& in, BoundArgs& a) {
   return call_row(in, "einsum", std::move(args), a.span);
 }
 
+// ---- systems of equations by a factor that is made once, as jax.scipy.linalg has it. The factor goes with which
+// triangle it is.
+Value adjoint(Interpreter& in, const Value& x, grammar::Span span) {
+  const std::vector<CallArg> turned{
+      {"", x, span}, {"axis1", Value(std::int64_t{-1}), span}, {"axis2", Value(std::int64_t{-2}), span}};
+  return call_row(in, "conj", {call_row(in, "swapaxes", turned, span)}, span);
+}
+
+// Only the triangle that is asked for is read, as SciPy and JAX have it.
+Value cho_factor(Interpreter& in, BoundArgs& a) {
+  const bool lower = in.truth(a[1], a.args[1].span);
+  const Value matrix = lower ? a[0] : adjoint(in, a[0], a.span);
+  Value factor = call_row(
+      in, "cholesky", std::vector<CallArg>{{"", matrix, a.span}, {"symmetrize_input", Value(false), a.span}}, a.span);
+  if (!lower) factor = adjoint(in, factor, a.span);
+  return Value::tuple({std::move(factor), Value(lower)});
+}
+
+// One system by a triangle: of the factor, or of its conjugate transpose.
+Value solved(Interpreter& in, const Value& factor, const Value& right, bool lower, bool turned, grammar::Span span) {
+  return call_row(in, "solve_triangular",
+                  {{"", factor, span},
+                   {"", right, span},
+                   {"trans", Value(std::int64_t{turned ? 2 : 0}), span},
+                   {"lower", Value(lower), span}},
+                  span);
+}
+
+Value cho_solve(Interpreter& in, BoundArgs& a) {
+  Value factor = a[0];
+  bool lower = true;
+  if (const auto* pair = a[0].items()) {
+    if (pair->size() != 2)
+      in.fail("type", a.args[0].span,
+              "cho_solve takes what cho_factor gives, (factor, lower), or what cholesky gives; this is " +
+                  lang::kind_name(a[0]));
+    lower = in.truth((*pair)[1], a.args[0].span);
+    factor = Value((*pair)[0]);
+  }
+  const Value half = solved(in, factor, a[1], lower, !lower, a.span);
+  return solved(in, factor, half, lower, lower, a.span);
+}
+
 }  // namespace
 
 void register_arrays(Interpreter& in) {
@@ -117,6 +154,12 @@ void register_arrays(Interpreter& in) {
              "The sum over the last `axes` dimensions of x with the first of y, or over pairs of them: "
              "axes: ([1, 2], [0, 1]).",
              tensordot});
+  in.define({"cho_factor", "cho_factor(a, lower = false)",
+             "The Cholesky factor of a, the upper triangle or the lower one, and which it is: (factor, lower).",
+             cho_factor});
+  in.define({"cho_solve", "cho_solve(factor, b)",
+             "The x of a x = b, of what cho_factor(a) gives, (factor, lower), or of the lower triangle cholesky(a).",
+             cho_solve});
 }
 
 }  // namespace shard::stdlib

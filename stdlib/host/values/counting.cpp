@@ -1,5 +1,6 @@
 // Functions whose result has as many elements as the data says, and what a type can hold: unique, bincount, repeat,
 // finfo, iinfo. Inside of traced code the count must be said; outside it is found by looking.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,60 +9,43 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-
 // A call of `row` with the arguments of this call, and `name` (how many there are) as `count` says where it is not
 // given.
 template <class Count>
 Value counted(Interpreter& in, BoundArgs& a, const char* op, const char* row, const char* name, Count count) {
-  std::vector<CallArg> args{{"", a[0], a.args[0].span}};
-  bool given = false;
-  for (CallArg& x : a.rest) {
-    given = given || (x.name == name && !x.value.is_none());
-    args.push_back(std::move(x));
-  }
+  const bool given =
+      std::any_of(a.rest.begin(), a.rest.end(), [&](const CallArg& x) { return x.name == name && !x.value.is_none(); });
   if (!given) {
-    const trace::Tensor x = in.tensor(a[0], a.args[0].span);
+    const Tensor x = in.tensor(a[0], a.args[0].span);
     if (x.traced())
       in.fail(
           "traced", a.span,
           std::string(op) + " in traced code needs `" + name + ":`, since the result's size cannot wait for the data",
           {"say it: `" + std::string(op) + "(x, " + name + ": 10)`"});
-    args.push_back({name, Value(count(x)), a.span});
+    a.rest.push_back({name, Value(count(x)), a.span});
   }
-  return call_row(in, row, std::move(args), a.span);
+  return pass_on(in, row, a);
 }
 
 Value unique(Interpreter& in, BoundArgs& a) {
-  return counted(in, a, "unique", "unique_values", "size", [&](const trace::Tensor& x) -> std::int64_t {
+  return counted(in, a, "unique", "unique_values", "size", [&](const Tensor& x) -> std::int64_t {
     const std::int64_t n = runtime::numel(x.type().shape);
     if (n == 0) return 0;
-    const Value line =
-        call_row(in, "reshape",
-                 std::vector<CallArg>{{"", Value(x), a.span}, {"shape", Value::list({Value(n)}), a.span}}, a.span);
+    const Value line = call_row(in, "reshape", {Value(x), list_of({n})}, a.span);
     std::vector<CallArg> args{{"", line, a.span}, {"size", Value(n), a.span}, {"return_counts", Value(true), a.span}};
     const Value found = call_row(in, "unique_values", std::move(args), a.span);
-    const Value real = call_row(in, "gt", std::vector<Value>{(*found.items())[1], Value(std::int64_t{0})}, a.span);
-    const Value count = call_row(in, "sum", std::vector<Value>{real}, a.span);
+    const Value real = call_row(in, "gt", {(*found.items())[1], Value(std::int64_t{0})}, a.span);
+    const Value count = call_row(in, "sum", {real}, a.span);
     return in.integer(count, a.span, "a count");
   });
 }
 
 Value bincount(Interpreter& in, BoundArgs& a) {
   std::int64_t least = 0;
-  for (auto x = a.rest.begin(); x != a.rest.end(); ++x)
-    if (x->name == "minlength") {
-      least = in.integer(x->value, x->span, "minlength");
-      a.rest.erase(x);
-      break;
-    }
-  return counted(in, a, "bincount", "count_bins", "length", [&](const trace::Tensor& x) -> std::int64_t {
+  if (const auto x = take_named(a, "minlength")) least = in.integer(x->value, x->span, "minlength");
+  return counted(in, a, "bincount", "count_bins", "length", [&](const Tensor& x) -> std::int64_t {
     if (runtime::numel(x.type().shape) == 0) return least;
-    const Value largest = call_row(in, "max", std::vector<Value>{Value(x)}, a.span);
+    const Value largest = call_row(in, "max", {Value(x)}, a.span);
     return std::max(least, in.integer(largest, a.span, "a count") + 1);
   });
 }
@@ -73,8 +57,7 @@ std::int64_t total_of(Interpreter& in, const Value& counts, grammar::Span span) 
     for (const Value& n : *items) total += in.integer(n, span, "a count");
     return total;
   }
-  const runtime::ArrayRef all =
-      runtime::to_host(in.context().pool(), in.context().concrete(counts.tensor(), "the counts of `repeat`"));
+  const ArrayRef all = on_host(in, counts.tensor(), "the counts of `repeat`");
   if (!runtime::is_integer(all->type.dtype))
     in.fail("type", span, "repeat: counts are integers, got " + runtime::to_string(counts.tensor().type()));
   std::int64_t total = 0;
@@ -84,7 +67,7 @@ std::int64_t total_of(Interpreter& in, const Value& counts, grammar::Span span) 
 
 // The elements that one count for all is for.
 std::int64_t repeated(Interpreter& in, BoundArgs& a) {
-  const runtime::Shape shape = in.tensor(a[0], a.args[0].span).type().shape;
+  const Shape shape = in.tensor(a[0], a.args[0].span).type().shape;
   if (a[2].is_none()) return runtime::numel(shape);
   const std::int64_t axis = in.integer(a[2], a.args[2].span, "`axis` of `repeat`"),
                      rank = static_cast<std::int64_t>(shape.size());
@@ -106,8 +89,7 @@ Value repeat(Interpreter& in, BoundArgs& a) {
             "data",
             {"say it: `repeat(x, counts, total_repeat_length: 10)`"});
   if (total.is_none()) {
-    const bool same =
-        n.is_tensor() ? n.tensor().type().shape == runtime::Shape{1} : n.items() && n.items()->size() == 1;
+    const bool same = n.is_tensor() ? n.tensor().type().shape == Shape{1} : n.items() && n.items()->size() == 1;
     total = Value(total_of(in, n, a.span) * (same ? repeated(in, a) : 1));
   }
   args.push_back({"total", total, a.args[3].span});

@@ -7,10 +7,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 bool is_plain(const Value& v) { return v.is_host_number() || v.is<bool>(); }
 double as_double(const Value& v) {
   if (auto* b = v.get<bool>()) return *b ? 1 : 0;
@@ -27,27 +23,23 @@ int compare(const Value& a, const Value& b) {  // exact where both are integers
 
 Value fold(Interpreter& in, const std::vector<Value>& items, const char* row, grammar::Span span) {
   Value out = items[0];
-  for (std::size_t i = 1; i < items.size(); ++i) out = call_row(in, row, std::vector<Value>{out, items[i]}, span);
+  for (std::size_t i = 1; i < items.size(); ++i) out = call_row(in, row, {out, items[i]}, span);
   return out;
 }
 
 Value extreme(Interpreter& in, BoundArgs& a, const char* name, const char* pairwise, bool largest) {
   const bool array = a[0].is_tensor() && a[0].tensor().type().rank() > 0;
   bool named = false;
-  for (const lang::CallArg& x : a.rest) named = named || !x.name.empty();
-  if (array || named) {  // max(x), max(x, axis: 0), max(x, 0)
-    std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
-    for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
-    return call_row(in, name, std::move(args), a.span);
-  }
+  for (const CallArg& x : a.rest) named = named || !x.name.empty();
+  if (array || named) return pass_on(in, name, a);  // max(x), max(x, axis: 0), max(x, 0)
   std::vector<Value> items;
   if (a.rest.empty()) {
-    if (a[0].is_tensor()) return call_row(in, name, std::vector<Value>{a[0]}, a.span);
+    if (a[0].is_tensor()) return call_row(in, name, {a[0]}, a.span);
     if (is_plain(a[0])) in.fail("type", a.span, std::string(name) + " of one number: give a list or several numbers");
     items = items_of(in, a[0], a.args[0].span, name);
   } else {
     items.push_back(a[0]);
-    for (lang::CallArg& x : a.rest) items.push_back(std::move(x.value));
+    for (CallArg& x : a.rest) items.push_back(std::move(x.value));
   }
   if (items.empty()) in.fail("value", a.span, std::string("an empty list has no ") + name);
   for (const Value& v : items) {
@@ -66,12 +58,7 @@ Value extreme(Interpreter& in, BoundArgs& a, const char* name, const char* pairw
 }
 
 Value sum(Interpreter& in, BoundArgs& a) {
-  if (a[0].is_tensor() || !a.rest.empty()) {
-    std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
-    for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
-    return call_row(in, "sum", std::move(args), a.span);
-  }
-  if (is_plain(a[0])) return call_row(in, "sum", std::vector<Value>{a[0]}, a.span);
+  if (a[0].is_tensor() || is_plain(a[0]) || !a.rest.empty()) return pass_on(in, "sum", a);
   const std::vector<Value> items = items_of(in, a[0], a.args[0].span, "sum");
   std::int64_t whole = 0;
   double real = 0;

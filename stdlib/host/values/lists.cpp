@@ -4,19 +4,16 @@
 
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/format.h"
-#include "interpreter/lang/values/parts.h"
-#include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/tree.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
 using lang::Range;
-using lang::Value;
 
 constexpr std::int64_t kLargestList = std::int64_t{1} << 27;
 
@@ -49,7 +46,7 @@ void function_first(Interpreter& in, BoundArgs& a, std::vector<Value>& sequences
       in.fail("type", a.span, std::string(name) + " takes a function and a list: " + name + "(fn(x) = ..., xs)");
     std::swap(a[0], a.rest[0].value);
   }
-  for (lang::CallArg& x : a.rest) {
+  for (CallArg& x : a.rest) {
     if (!x.name.empty()) in.fail("call", x.span, std::string(name) + " has no argument called `" + x.name + "`");
     sequences.push_back(std::move(x.value));
   }
@@ -70,7 +67,7 @@ std::vector<std::vector<Value>> columns(Interpreter& in, const std::vector<Value
 
 Value zip(Interpreter& in, BoundArgs& a) {
   std::vector<Value> sequences;
-  for (lang::CallArg& x : a.rest) sequences.push_back(std::move(x.value));
+  for (CallArg& x : a.rest) sequences.push_back(std::move(x.value));
   const auto cols = columns(in, sequences, a.span, "zip");
   std::vector<Value> out;
   for (std::size_t i = 0; !cols.empty() && i < cols[0].size(); ++i) {
@@ -184,14 +181,35 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
               lang::kind_name(v));
 }
 
-Value call_row(Interpreter& in, std::string_view name, std::vector<lang::CallArg> args, grammar::Span span) {
+Value call_row(Interpreter& in, std::string_view name, std::vector<CallArg> args, grammar::Span span) {
   return in.call(Value(&in.context().table().at(name)), std::move(args), span);
 }
 
 Value call_row(Interpreter& in, std::string_view name, std::vector<Value> args, grammar::Span span) {
-  std::vector<lang::CallArg> all;
-  for (Value& v : args) all.push_back({"", std::move(v), span});
-  return call_row(in, name, std::move(all), span);
+  return in.call(Value(&in.context().table().at(name)), std::move(args), span);
+}
+
+Value pass_on(Interpreter& in, std::string_view name, BoundArgs& a) {
+  std::vector<CallArg> all;
+  for (lang::BoundArg& x : a.args) all.push_back({"", x.value, x.span});
+  for (CallArg& x : a.rest) all.push_back(std::move(x));
+  return call_row(in, name, std::move(all), a.span);
+}
+
+std::optional<CallArg> take_named(BoundArgs& a, std::string_view name) {
+  const auto found = std::find_if(a.rest.begin(), a.rest.end(), [&](const CallArg& x) { return x.name == name; });
+  if (found == a.rest.end()) return std::nullopt;
+  std::optional<CallArg> out(std::move(*found));
+  a.rest.erase(found);
+  return out;
+}
+
+std::vector<std::string> note_if(bool wanted, std::string note) {
+  return wanted ? std::vector<std::string>{std::move(note)} : std::vector<std::string>{};
+}
+
+Value list_of(const std::vector<std::int64_t>& numbers) {
+  return Value::list(std::vector<Value>(numbers.begin(), numbers.end()));
 }
 
 void register_lists(Interpreter& in) {

@@ -6,15 +6,9 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-using trace::Tensor;
-
 struct Leaf {
   DType dtype;
-  runtime::Shape shape;
+  Shape shape;
 };
 
 // What a vector is made of: the tree with a number in place of each leaf.
@@ -25,11 +19,6 @@ struct Raveled {
   bool mixed = false;
   std::int64_t size = 0;
 };
-
-Tensor in_type(Interpreter& in, const Tensor& x, DType dtype) {
-  if (x.type().dtype == dtype && !x.type().weak) return x;
-  return in.context().apply1(*in.context().table().core().convert, {x}, {{"dtype", dtype}, {"weak", false}});
-}
 
 void check_whole(Interpreter& in, const Tensor& x, const std::string& who, const std::string& fix, grammar::Span span) {
   if (x.type().sharding.split_axes().empty()) return;
@@ -49,8 +38,8 @@ Tensor leaf_of(Interpreter& in, const Value& v, const std::string& path, grammar
 
 Value unravel(Interpreter& in, const Raveled& from, const Value& given, grammar::Span span) {
   const Tensor x = in.tensor(given, span);
-  const runtime::Type& type = x.type();
-  if (type.shape != runtime::Shape{from.size} || type.dtype == DType::Key)
+  const Type& type = x.type();
+  if (type.shape != Shape{from.size} || type.dtype == DType::Key)
     in.fail("shape", span,
             "the tree takes a vector of " + std::to_string(from.size) + " numbers, this is " + runtime::to_string(type),
             {"the tree is " + lang::structure(from.tree)});
@@ -68,12 +57,10 @@ Value unravel(Interpreter& in, const Raveled& from, const Value& given, grammar:
     slice.slice = true, slice.span = span;
     slice.start = Value(at), slice.stop = Value(end);
     Value part(lang::index_array(in, x, {slice}, span));
-    std::vector<Value> sizes;
-    for (const std::int64_t n : leaf.shape) sizes.emplace_back(n);
-    part = call_row(in, "reshape", std::vector<Value>{part, Value::list(std::move(sizes))}, span);
+    part = call_row(in, "reshape", {part, list_of(leaf.shape)}, span);
     if (from.mixed && runtime::is_complex(from.dtype) && !runtime::is_complex(leaf.dtype))
-      part = call_row(in, "real", std::vector<Value>{part}, span);
-    leaves.push_back(from.mixed ? Value(in_type(in, part.tensor(), leaf.dtype)) : part);
+      part = call_row(in, "real", {part}, span);
+    leaves.push_back(from.mixed ? Value(converted(in, part.tensor(), leaf.dtype)) : part);
     at = end;
   }
   return lang::with_leaves(from.tree, std::move(leaves));
@@ -87,7 +74,7 @@ Value tree_ravel(Interpreter& in, BoundArgs& a) {
   std::optional<DType> common;
   for (std::size_t i = 0; i < given.size(); ++i) {
     parts.push_back(leaf_of(in, given[i], paths[i], a.span));
-    const runtime::Type& type = parts.back().type();
+    const Type& type = parts.back().type();
     const auto both = common ? runtime::promote({*common, false}, {type.dtype, false})
                              : std::optional(runtime::Kind{type.dtype, false});
     if (!both)
@@ -105,12 +92,12 @@ Value tree_ravel(Interpreter& in, BoundArgs& a) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     out->mixed = out->mixed || out->leaves[i].dtype != out->dtype;
     places.emplace_back(static_cast<std::int64_t>(i));
-    const Value line = Value::list({Value(runtime::numel(out->leaves[i].shape))});
-    rows.push_back(call_row(in, "reshape", std::vector<Value>{Value(in_type(in, parts[i], out->dtype)), line}, a.span));
+    const Value line = list_of({runtime::numel(out->leaves[i].shape)});
+    rows.push_back(call_row(in, "reshape", {Value(converted(in, parts[i], out->dtype)), line}, a.span));
   }
   out->tree = lang::with_leaves(a[0], std::move(places));
   Value flat = rows.empty() ? Value(new_array(in, DType::F32, {0}, nullptr))
-                            : call_row(in, "concat", std::vector<Value>{Value::list(std::move(rows))}, a.span);
+                            : call_row(in, "concat", {Value::list(std::move(rows))}, a.span);
   lang::Native back{"unravel", "unravel(v)", "The tree whose leaves, one after the other, are the numbers of v.",
                     [out](Interpreter& at, BoundArgs& x) { return unravel(at, *out, x[0], x.span); }};
   return Value::tuple({std::move(flat), Value(std::make_shared<const lang::Native>(std::move(back)))});

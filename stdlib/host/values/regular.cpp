@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/tree.h"
 
 namespace shard::stdlib {
 namespace {
 
-using Characters = RegularExpression::Characters;
-using Do = RegularExpression::Do;
-using Instruction = RegularExpression::Instruction;
-using Program = RegularExpression::Program;
+struct Characters {
+  std::vector<std::pair<char32_t, char32_t>> ranges;
+  bool negated = false;
+};
+enum class Do { Take, Split, Jump, Begin, End };
+struct Instruction {
+  Do what;
+  std::int32_t to = 0, or_to = 0;  // steps from here; of Take the number of its characters
+};
+using Program = std::vector<Instruction>;  // behind its last instruction it has found what it looks for
 
 constexpr std::size_t kLargest = 20000;  // instructions
 constexpr int kDeepest = 100;            // groups in groups
@@ -207,11 +214,12 @@ bool holds(const Characters& these, char32_t c) {
 
 }  // namespace
 
-RegularExpression::RegularExpression(std::string_view pattern) : program_(Reader(pattern, characters_).read()) {}
-
-bool RegularExpression::fits_part_of(std::string_view text) const {
+std::optional<bool> fits_part_of(std::string_view text, std::string_view pattern, std::size_t most_steps) {
+  std::vector<Characters> characters;  // filled while the program is made
+  const Program program = Reader(pattern, characters).read();
+  if (text.size() > most_steps / std::max<std::size_t>(program.size(), 1)) return std::nullopt;
   const std::u32string signs = signs_of(text);
-  std::vector<std::size_t> now, open, seen(program_.size() + 1, 0), then;
+  std::vector<std::size_t> now, open, seen(program.size() + 1, 0), then;
   for (std::size_t at = 0;; ++at) {
     open = std::move(then);
     then.clear();
@@ -222,8 +230,8 @@ bool RegularExpression::fits_part_of(std::string_view text) const {
       open.pop_back();
       if (seen[i] == at + 1) continue;
       seen[i] = at + 1;
-      if (i == program_.size()) return true;
-      const Instruction& x = program_[i];
+      if (i == program.size()) return true;
+      const Instruction& x = program[i];
       const auto go = [&](std::int32_t steps) {
         open.push_back(static_cast<std::size_t>(static_cast<std::int64_t>(i) + steps));
       };
@@ -240,7 +248,7 @@ bool RegularExpression::fits_part_of(std::string_view text) const {
     }
     if (at == signs.size()) return false;
     for (const std::size_t i : now)
-      if (holds(characters_[static_cast<std::size_t>(program_[i].to)], signs[at])) then.push_back(i + 1);
+      if (holds(characters[static_cast<std::size_t>(program[i].to)], signs[at])) then.push_back(i + 1);
   }
 }
 

@@ -3,16 +3,12 @@
 #include <cmath>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/values/regular.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
@@ -79,11 +75,10 @@ Value matches(Interpreter& in, BoundArgs& a) {
   constexpr std::size_t kMostWork = std::size_t{1} << 27;  // about a second
   const std::string &text = text_at(in, a, 0, "what matches looks at"), &pattern = text_at(in, a, 1, "a pattern");
   try {
-    const RegularExpression expression(pattern);
-    if (text.size() > kMostWork / std::max<std::size_t>(expression.size(), 1))
-      in.fail("value", a.span,
-              "matches: the text of " + std::to_string(text.size()) + " bytes is too long for this pattern");
-    return Value(expression.fits_part_of(text));
+    const auto fits = fits_part_of(text, pattern, kMostWork);
+    if (fits) return Value(*fits);
+    in.fail("value", a.span,
+            "matches: the text of " + std::to_string(text.size()) + " bytes is too long for this pattern");
   } catch (const BadPattern& why) {
     in.fail("value", a.args[1].span, "\"" + pattern + "\" is no regular expression: " + why.what());
   }

@@ -1,15 +1,11 @@
 // Functions over the leaves of trees: lists, tuples and records are the branches, `none` is an empty tree.
 #include <algorithm>
 
-#include "interpreter/lang/values/tree_difference.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 // An error of f says which leaf it was called for, and what stands there in each tree: those within one another once.
 [[noreturn]] void throw_at_leaf(grammar::Error e, const std::string& path, const std::vector<Value>& args) {
@@ -61,7 +57,7 @@ Value mapped(Interpreter& in, BoundArgs& a, const std::string& name, bool with_p
     in.fail("type", a.span, name + " takes a function and trees: " + form);
   std::vector<std::vector<Value>> parts;
   Value is_leaf;
-  for (const lang::CallArg& x : a.rest) {
+  for (const CallArg& x : a.rest) {
     if (x.name == "is_leaf")
       is_leaf = x.value;
     else if (!x.name.empty())
@@ -69,7 +65,7 @@ Value mapped(Interpreter& in, BoundArgs& a, const std::string& name, bool with_p
               {name + "(f, trees..., is_leaf: fn(x) = ...)"});
   }
   const Value first = cut_where_asked(in, a.rest[0].value, is_leaf, a.span);
-  for (const lang::CallArg& x : a.rest) {
+  for (const CallArg& x : a.rest) {
     if (!x.name.empty()) continue;
     auto here = lang::parts_under(first, x.value);
     if (!here) {

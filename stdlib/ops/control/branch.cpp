@@ -3,7 +3,6 @@
 // the condition, both regions are computed and the results selected.
 #include "grammar/diagnostic.h"
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 
@@ -194,13 +193,10 @@ std::vector<Mapped> batch_branch(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef branch_row() {
-  OpDef row{
-      .name = "branch", .signature = "branch(values: arrays)", .doc = "One of two regions, chosen by a truth value."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("branch(values: arrays)", "One of two regions, chosen by a truth value.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_branch, .pull = pull_branch};
   row.kernel = ir::Structure::Branch;
   row.batch = batch_branch;
-  row.internal = true;
   row.infer = infer_branch;
   return row;
 }

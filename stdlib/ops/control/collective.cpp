@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "stdlib/ops/control/collective.h"
+#include "stdlib/ops/control/control.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -27,18 +27,12 @@ MeshRef mesh_of(const OpCall& call) {
   fail("mesh", std::string(call.op.name) + " needs a mesh: declare one, and use it in a `manual fn`");
 }
 
-AxisSet axes_of(const Attrs& attrs) {
-  AxisSet out;
-  for (auto a : attrs.ints("axes")) out.add(static_cast<AxisId>(a));
-  return out;
-}
-
 bool grouped(const Attrs& attrs) { return attrs.has("groups"); }
 
 // Devices that communicate with each other: along the axes, or in one group.
 std::int64_t devices(const OpCall& call) {
   if (grouped(call.attrs)) return call.attrs.integer("group_size");
-  return mesh_of(call)->size_of(axes_of(call.attrs));
+  return mesh_of(call)->size_of(call.attrs.axes());
 }
 
 bool tiled(const Attrs& attrs) { return flag_or(attrs, "tiled", false); }
@@ -48,7 +42,7 @@ std::size_t dim_of(const Type& t, std::int64_t negative, std::string_view op) {
 std::string axes_named(const OpCall& call) {
   std::string out;
   MeshRef mesh = mesh_of(call);
-  for (AxisId a : axes_of(call.attrs).list()) out += (out.empty() ? "@" : ", @") + mesh->axes[a].name;
+  for (AxisId a : call.attrs.axes().list()) out += (out.empty() ? "@" : ", @") + mesh->axes[a].name;
   return out;
 }
 
@@ -126,9 +120,7 @@ FactorRule rule(const OpCall& call) {
   for (std::size_t d = 0; d < c.shape.size(); ++d)
     out.push_back(c.from[d] >= 0 ? in[static_cast<std::size_t>(c.from[d])]
                                  : ir::DimFactors{r.factor(c.shape[d], FactorKind::Whole)});
-  r.rule.operands = {in};
-  r.rule.results = {out};
-  return r.rule;
+  return r.made({in}, {out});
 }
 
 // ---- types
@@ -160,7 +152,7 @@ void check_combined(const OpCall& call) {
 std::vector<Type> infer_reduction(const OpCall& call) {
   check_combined(call);
   Type out = moved(call);
-  AxisSet axes = axes_of(call.attrs);
+  AxisSet axes = call.attrs.axes();
   if (grouped(call.attrs))
     out.varying |= axes;
   else
@@ -172,7 +164,7 @@ std::vector<Type> infer_reduction(const OpCall& call) {
 std::vector<Type> infer_move(const OpCall& call) {
   if (call.op.comm->combine) check_combined(call);
   Type out = moved(call);
-  AxisSet axes = axes_of(call.attrs);
+  AxisSet axes = call.attrs.axes();
   if (call.op.comm->join && !call.op.comm->split && text_or(call.attrs, "to", "varying") == "same")
     out.varying = out.varying - axes;
   else
@@ -198,7 +190,7 @@ std::vector<Type> infer_permute(const OpCall& call) {
 
 std::vector<Type> infer_index(const OpCall& call) {
   Type out = Type::of(DType::I32, {});
-  out.varying = axes_of(call.attrs);
+  out.varying = call.attrs.axes();
   if (call.attrs.has("mesh")) out.mesh = mesh_of(call);
   return {out};
 }
@@ -206,7 +198,7 @@ std::vector<Type> infer_index(const OpCall& call) {
 std::vector<Type> infer_cast(const OpCall& call) {
   Type out = call.in[0];
   out.mesh = mesh_of(call);
-  AxisSet axes = axes_of(call.attrs);
+  AxisSet axes = call.attrs.axes();
   std::string to = text_or(call.attrs, "to", "varying");
   if (to == "varying") {
     out.varying |= axes;
@@ -258,20 +250,20 @@ Var cast_varying(Builder& b, Var x, const Attrs& attrs, AxisSet axes) {
 
 // A value that did not vary counted once a device, so its cotangent is the sum of theirs.
 Var sum_missing(Builder& b, Var ct, const Attrs& attrs, const Type& want) {
-  AxisSet extra = (b.type(ct).varying - want.varying) & axes_of(attrs);
+  AxisSet extra = (b.type(ct).varying - want.varying) & attrs.axes();
   return extra.empty() ? ct : b.emit1(*b.core().psum, {ct}, only(attrs, extra));
 }
 
 using TransposeFn = Var (*)(Builder&, const NodeView&, Var ct, const Type& want);
 Transposes transposes(TransposeFn of) {
-  return Transposes{{}, false, [of](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                      return sum_missing(b, of(b, n, ct[0], want), n.call.attrs, want);
-                    }};
+  return linear([of](Builder& b, const NodeView& n, Var ct, const Type& want) {
+    return sum_missing(b, of(b, n, ct, want), n.call.attrs, want);
+  });
 }
 
 Var psum_back(Builder& b, const NodeView& n, Var ct, const Type&) {
   if (grouped(n.call.attrs)) return b.emit1(n.call.op, {ct}, over(n.call.attrs));
-  return cast_varying(b, ct, n.call.attrs, axes_of(n.call.attrs));
+  return cast_varying(b, ct, n.call.attrs, n.call.attrs.axes());
 }
 
 Var gather_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
@@ -305,7 +297,7 @@ Var cast_back(Builder&, const NodeView&, Var ct, const Type&) { return ct; }  //
 
 Var slice_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
   const Attrs& attrs = n.call.attrs;
-  if (!(want.varying & axes_of(attrs)).empty())
+  if (!(want.varying & attrs.axes()).empty())
     throw std::logic_error("own_slice is for values that all devices have, not for " + runtime::to_string(want));
   return b.emit1(*b.core().all_gather, {ct},
                  over(attrs, {{"axis", attrs.integer("axis")}, {"tiled", true}, {"to", std::string("same")}}));
@@ -328,7 +320,7 @@ ir::Custom extreme() {
   out.vjp = [](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
     if (!ct[0].valid()) return {Var{}};
     Var spread = grouped(n.call.attrs) ? b.emit1(*b.core().psum, {ct[0]}, over(n.call.attrs))
-                                       : cast_varying(b, ct[0], n.call.attrs, axes_of(n.call.attrs));
+                                       : cast_varying(b, ct[0], n.call.attrs, n.call.attrs.axes());
     return {sum_missing(b, ir::mul(b, spread, share_of_extreme(b, n)), n.call.attrs, n.call.in[0])};
   };
   return out;
@@ -344,18 +336,16 @@ std::vector<Mapped> batch_leading(Builder& b, const OpCall& call, std::span<cons
 
 // ---- rows
 
-OpDef row(std::string_view name, std::string_view signature, std::string_view doc, Collective comm,
-          ir::Derivative derivative, std::vector<Type> (*infer)(const OpCall&)) {
-  OpDef r{.name = name, .signature = signature, .doc = doc};
+OpDef row(std::string_view signature, std::string_view doc, Collective comm, ir::Derivative derivative,
+          std::vector<Type> (*infer)(const OpCall&)) {
+  OpDef r = internal_row(signature, doc);
   r.factors = ir::FactorFn(rule);
-  r.dtype = {Operands::AsIs, {}};
   r.derivative = std::move(derivative);
   r.kernel = ir::Structure::Collective;
   r.flops = 0;
   r.comm = comm;
   if (comm.combine == Reduce::Sum) r.of_complex = ir::OnParts{};
   r.batch = batch_leading;
-  r.internal = true;
   r.infer = infer;
   return r;
 }
@@ -363,33 +353,31 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
 }  // namespace
 
 void register_collective(OpTable& table) {
-  table.add(row("psum", "psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.",
+  table.add(row("psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.",
                 {.combine = Reduce::Sum}, transposes(psum_back), infer_reduction));
-  table.add(row("pmax", "pmax(x, axes: ints)", "The largest x along the axes.", {.combine = Reduce::Max}, extreme(),
+  table.add(row("pmax(x, axes: ints)", "The largest x along the axes.", {.combine = Reduce::Max}, extreme(),
                 infer_reduction));
-  table.add(row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
+  table.add(row("pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
                 infer_reduction));
-  table.add(row("pprod", "pprod(x, axes: ints)", "The product of x over the devices along the axes.",
-                {.combine = Reduce::Prod}, ir::NotDifferentiable{"the partitioner makes it, after derivatives"},
-                infer_reduction));
-  table.add(row("all_gather", "all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
+  table.add(row("pprod(x, axes: ints)", "The product of x over the devices along the axes.", {.combine = Reduce::Prod},
+                ir::NotDifferentiable{"the partitioner makes it, after derivatives"}, infer_reduction));
+  table.add(row("all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
                 "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
                 {.join = "axis"}, transposes(gather_back), infer_move));
-  table.add(row("psum_scatter", "psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)",
+  table.add(row("psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)",
                 "The sum along the axes, split along a dimension.", {.combine = Reduce::Sum, .split = "axis"},
                 transposes(scatter_back), infer_move));
-  table.add(row("all_to_all", "all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
+  table.add(row("all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
                 "Piece i of the x of every device.", {.split = "split", .join = "concat"}, transposes(exchange_back),
                 infer_move));
-  table.add(row("ppermute", "ppermute(x, axes: ints, pairs: pairs)",
-                "The x of the source device, zeros without a source.", {.pairs = true}, transposes(permute_back),
-                infer_permute));
-  table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", {.place = true},
-                ir::Zero{}, infer_index));
-  table.add(row("pcast", "pcast(x, axes: ints, to: str = \"varying\")",
+  table.add(row("ppermute(x, axes: ints, pairs: pairs)", "The x of the source device, zeros without a source.",
+                {.pairs = true}, transposes(permute_back), infer_permute));
+  table.add(
+      row("axis_index(axes: ints)", "Where this device is along the axes.", {.place = true}, ir::Zero{}, infer_index));
+  table.add(row("pcast(x, axes: ints, to: str = \"varying\")",
                 "The same value, typed as one that may differ between devices.", {}, transposes(cast_back),
                 infer_cast));
-  table.add(row("own_slice", "own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.",
+  table.add(row("own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.",
                 {.split = "axis"}, transposes(slice_back), infer_move));
   table.add(shard_row());
   table.add(follow_row());

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
+#include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -88,8 +88,6 @@ void check_quiet(const OpCall& call, const Type& condition, const std::string& w
     }
 }
 
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-
 std::size_t count(const Attrs& attrs, std::string_view name) {
   auto n = attrs.integer(name);
   if (n < 0) throw std::logic_error("attribute `" + std::string(name) + "` is negative");
@@ -104,8 +102,6 @@ Type row_type(const Type& t) {
 }
 
 Type stacked_type(const Type& t, std::int64_t length) { return transform::with_front(t, length); }
-
-GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g)); }
 
 Marks marks_of(const Graph& g, std::span<const Var> vars) {
   Marks m(g.types.size(), 0);

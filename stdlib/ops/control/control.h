@@ -1,5 +1,5 @@
 // What the rows with regions share: checks of carried and returned types, and small helpers for building regions.
-// Rows: scan.cpp, while.cpp, branch.cpp, call.cpp, custom_rule.cpp, effect.cpp; control.cpp registers them.
+// Rows: scan.cpp, while.cpp, branch.cpp, function_call.cpp, custom_rule.cpp, effect.cpp; control.cpp registers them.
 #pragma once
 #include <span>
 #include <string>
@@ -25,6 +25,8 @@ OpDef offload_row();
 OpDef custom_vjp_row();
 OpDef custom_jvp_row();
 OpDef effect_row();
+OpDef shard_row();   // constraint.cpp: the layout of a value
+OpDef follow_row();  // constraint.cpp: the layout of another value
 
 // Equal but for weakness, which is a matter of literals and not of values.
 bool same_type(const Type& a, const Type& b);
@@ -39,11 +41,9 @@ void check_params(const OpCall& call, std::size_t region, std::span<const Type> 
 void check_quiet(const OpCall& call, const Type& condition, const std::string& what);  // what: "`if`"
 std::string carry_way_out(const Type& in, const Type& out);
 
-std::size_t at(Var v);
 std::size_t count(const Attrs& attrs, std::string_view name);  // a non-negative integer attribute
 Type row_type(const Type& t);                                  // without its leading dimension
 Type stacked_type(const Type& t, std::int64_t length);         // with one, whole
-GraphRef share(Graph g);
 Marks marks_of(const Graph& g, std::span<const Var> vars);
 std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size);
 void append(Vars& to, std::span<const Var> more);
@@ -51,7 +51,7 @@ Var zeros_or(Builder& b, Var v, const Type& type);  // v, or zeros where it is a
 std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
 
 // ---- calls
-OpDef call_like(std::string_view name, std::string_view signature,
+OpDef call_like(std::string_view signature,
                 std::string_view doc);  // what rows of calls have in common
 std::vector<Type> result_types(const Graph& g);
 std::vector<bool> with_cotangents(const std::vector<Type>& results,
@@ -60,5 +60,14 @@ std::vector<bool> with_cotangents(const std::vector<Type>& results,
 void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct,
                        std::span<const Var> ct);
 Vars scatter_to(const std::vector<int>& places, std::size_t size, std::span<const Var> values);  // the others invalid
+
+// ---- what a policy of `remat` keeps in the host's memory between the forward and the backward part (offload.cpp)
+// `forward` with a copy to the host behind what makes result i, which takes its place, for each i in `results`.
+Graph copied_out(const ir::OpTable& table, const Graph& forward, std::span<const std::size_t> results);
+// `backward` with a copy from the host before the first node that reads parameter i, for each i in `params`. What hangs
+// on no cotangent (parameters from `cotangents` on) is made where it is wanted first, and not all of it before the
+// rest: everything would be fetched then.
+Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params,
+                  std::size_t cotangents);
 
 }  // namespace shard::stdlib

@@ -5,7 +5,6 @@
 //   custom_jvp_call  regions [body, rule]; attrs args. rule(in..., a tangent for each of args) -> results, a tangent
 //   for each result
 #include "grammar/diagnostic.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 
@@ -198,8 +197,7 @@ std::vector<Mapped> batch_custom_jvp(Builder& b, const OpCall& call, std::span<c
 }  // namespace
 
 OpDef custom_vjp_row() {
-  OpDef row =
-      call_like("custom_vjp_call", "custom_vjp_call(values: arrays)", "A function with a backward rule of its own.");
+  OpDef row = call_like("custom_vjp_call(values: arrays)", "A function with a backward rule of its own.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_custom_vjp, .pull = pull_custom_vjp};
   row.batch = batch_custom_vjp;
   row.infer = infer_custom_vjp;
@@ -207,8 +205,7 @@ OpDef custom_vjp_row() {
 }
 
 OpDef custom_jvp_row() {
-  OpDef row =
-      call_like("custom_jvp_call", "custom_jvp_call(values: arrays)", "A function with a forward rule of its own.");
+  OpDef row = call_like("custom_jvp_call(values: arrays)", "A function with a forward rule of its own.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_custom_jvp, .pull = pull_custom_jvp};
   row.batch = batch_custom_jvp;
   row.infer = infer_custom_jvp;

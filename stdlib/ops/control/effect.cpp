@@ -52,10 +52,7 @@ std::vector<Mapped> batch_effect(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef effect_row() {
-  OpDef row{.name = "effect",
-            .signature = "effect(values: arrays)",
-            .doc = "Acts on values when the program runs: print, assert, error."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("effect(values: arrays)", "Acts on values when the program runs: print, assert, error.");
   row.derivative = ir::Zero{};
   row.kernel = ir::Structure::Effect;
   row.batch = batch_effect;
@@ -66,7 +63,6 @@ OpDef effect_row() {
     if (what == "error") return {u.to.constant(DType::Bool, {}, 0)};
     hlo::refuse(what, "make what it shows a result, and show that after the call");
   };
-  row.internal = true;
   row.infer = [](const OpCall&) { return std::vector<Type>{}; };
   return row;
 }

@@ -10,7 +10,7 @@
 // Dimensions count from the end (`axis` of mapped_gather: in the result). Values and gradients are jax.vmap's with an
 // axis name.
 #include "interpreter/transform/batch.h"
-#include "stdlib/ops/control/collective.h"
+#include "stdlib/ops/control/control.h"
 
 namespace shard::stdlib {
 namespace {
@@ -129,15 +129,13 @@ Var permute_back(Builder& b, const NodeView& n, Var ct) {
   return b.emit1(n.call.op, {ct, n.in[1]}, {{"pairs", pairs}});
 }
 
-OpDef row(std::string_view name, std::string_view signature, std::string_view doc,
-          std::vector<Type> (*infer)(const OpCall&), ir::BatchFn batch, BackFn back) {
-  OpDef r{.name = name, .signature = signature, .doc = doc};
-  r.dtype = {Operands::AsIs, {}};
+OpDef row(std::string_view signature, std::string_view doc, std::vector<Type> (*infer)(const OpCall&),
+          ir::BatchFn batch, BackFn back) {
+  OpDef r = internal_row(signature, doc);
   r.derivative = transposes(back);
   r.kernel = ir::Structure::Collective;
   r.flops = 0;
   r.batch = std::move(batch);
-  r.internal = true;
   r.infer = infer;
   return r;
 }
@@ -145,16 +143,15 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
 }  // namespace
 
 void register_mapped_axis(OpTable& table) {
-  table.add(row("mapped_sum", "mapped_sum(x, place)", "The sum of x over the mapped elements.", infer_same, batch<sum>,
-                same_back));
-  table.add(row("mapped_gather", "mapped_gather(x, place, axis: int, size: int)",
-                "The x of all mapped elements along a new dimension.", infer_gather, batch<gather>, gather_back));
-  table.add(row("mapped_part", "mapped_part(x, place, axis: int)",
-                "Of the sum over the mapped elements, a slice for each.", infer_part, batch<own_part>, part_back));
-  table.add(row("mapped_exchange", "mapped_exchange(x, place, axis: int)",
-                "Slice i of every mapped element, for element i.", infer_same, batch<exchange>, same_back));
-  table.add(row("mapped_permute", "mapped_permute(x, place, pairs: pairs)",
-                "The x of the source element, zeros without a source.", infer_same, batch<permute>, permute_back));
+  table.add(row("mapped_sum(x, place)", "The sum of x over the mapped elements.", infer_same, batch<sum>, same_back));
+  table.add(row("mapped_gather(x, place, axis: int, size: int)", "The x of all mapped elements along a new dimension.",
+                infer_gather, batch<gather>, gather_back));
+  table.add(row("mapped_part(x, place, axis: int)", "Of the sum over the mapped elements, a slice for each.",
+                infer_part, batch<own_part>, part_back));
+  table.add(row("mapped_exchange(x, place, axis: int)", "Slice i of every mapped element, for element i.", infer_same,
+                batch<exchange>, same_back));
+  table.add(row("mapped_permute(x, place, pairs: pairs)", "The x of the source element, zeros without a source.",
+                infer_same, batch<permute>, permute_back));
 }
 
 }  // namespace shard::stdlib

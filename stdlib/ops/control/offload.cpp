@@ -1,7 +1,7 @@
-// `offload` is a copy between a device's memory and the host's (interpreter/ir/host_copy.h): the value itself. A policy
-// of `remat` puts one behind what makes a value and one before what reads it first in the backward part, so that
+// `offload` is a copy between a device's memory and the host's (interpreter/ir/region_edges.h): the value itself. A
+// policy of `remat` puts one behind what makes a value and one before what reads it first in the backward part, so that
 // between them, and nowhere else, the device does without it.
-#include "stdlib/ops/control/offload.h"
+#include "stdlib/ops/control/control.h"
 
 #include <utility>
 
@@ -10,35 +10,19 @@
 namespace shard::stdlib {
 namespace {
 
-// A graph that is copied node by node, with more nodes between.
-class Copy {
- public:
+// A graph that is copied node by node, with copies to the other memory between.
+struct Copy {
   Copy(const ir::OpTable& table, const Graph& g)
-      : g_(g), op_(table.at("offload")), b_(transform::builder_like(table, g)), now_(g.types.size()) {
-    for (Var p : g.params) now_[at(p)] = b_.param(g.type(p));
+      : graph(g), op(table.at("offload")), b(transform::builder_like(table, g)), now(b, g) {
+    now.params();
   }
-  Var now(Var v) const { return now_[at(v)]; }
-  void becomes(Var v, Var w) { now_[at(v)] = w; }
   Var moved(Var v, const char* memory) {
-    return b_.append(op_, {now_[at(v)]}, {{"memory", std::string(memory)}}, {}, {g_.type(v)})[0];
+    return b.append(op, {now[v]}, {{"memory", std::string(memory)}}, {}, {graph.type(v)})[0];
   }
-  void add(const ir::Node& n) {
-    ir::SpanScope scope(b_, n.span);
-    Vars inputs;
-    std::vector<Type> types;
-    for (Var v : n.inputs) inputs.push_back(now_[at(v)]);
-    for (Var v : n.outputs) types.push_back(g_.type(v));
-    const Vars made = b_.append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(types));
-    for (std::size_t i = 0; i < made.size(); ++i) now_[at(n.outputs[i])] = made[i];
-  }
-  ir::SpanScope at_span(grammar::Span s) { return {b_, s}; }
-  Graph finish(Vars results) { return b_.finish(std::move(results)); }
-
- private:
-  const Graph& g_;
-  const OpDef& op_;
-  Builder b_;
-  Vars now_;
+  const Graph& graph;
+  const OpDef& op;
+  Builder b;
+  ir::GraphCopy now;
 };
 
 }  // namespace
@@ -56,13 +40,13 @@ Graph copied_out(const ir::OpTable& table, const Graph& forward, std::span<const
   };
   for (Var p : forward.params) leave(p);
   for (const ir::Node& n : forward.nodes) {
-    copy.add(n);
-    const auto scope = copy.at_span(n.span);
+    copy.now.node(n);
+    const ir::SpanScope scope(copy.b, n.span);
     for (Var v : n.outputs) leave(v);
   }
   for (std::size_t r = 0; r < out.size(); ++r)
-    if (!out[r].valid()) out[r] = copy.now(forward.results[r]);
-  return copy.finish(std::move(out));
+    if (!out[r].valid()) out[r] = copy.now[forward.results[r]];
+  return copy.b.finish(std::move(out));
 }
 
 Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params,
@@ -76,35 +60,32 @@ Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<con
   for (const ir::Node& n : backward.nodes)
     for (Var v : n.outputs) maker[at(v)] = &n;
   const auto make = [&](const auto& self, Var v) -> void {
-    if (std::exchange(away[at(v)], 0)) copy.becomes(v, copy.moved(v, "device"));
+    if (std::exchange(away[at(v)], 0)) copy.now[v] = copy.moved(v, "device");
     const ir::Node* n = maker[at(v)];
     if (!n) return;
     for (Var w : n->outputs) maker[at(w)] = nullptr;
-    const auto scope = copy.at_span(n->span);
+    const ir::SpanScope scope(copy.b, n->span);
     for (Var w : n->inputs) self(self, w);
-    copy.add(*n);
+    copy.now.node(*n);
   };
   for (const ir::Node& n : backward.nodes)
     if (!n.outputs.empty() && late[at(n.outputs[0])]) make(make, n.outputs[0]);
   Vars results;
   for (Var v : backward.results) {
     make(make, v);
-    results.push_back(copy.now(v));
+    results.push_back(copy.now[v]);
   }
-  return copy.finish(std::move(results));
+  return copy.b.finish(std::move(results));
 }
 
 OpDef offload_row() {
-  OpDef row{
-      .name = "offload",
-      .signature = "offload(x, memory: str)",
-      .doc = "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads."};
+  OpDef row = internal_row(
+      "offload(x, memory: str)",
+      "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads.");
   row.factors = broadcast_factors;
-  row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
                               [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
   row.kernel = runtime::Code::Identity;
-  row.internal = true;
   row.flops = 0;
   row.samples = "[4, 6] memory='host'; i32[4] memory='device'";
   return row;

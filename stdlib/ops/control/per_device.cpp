@@ -4,8 +4,8 @@
 //                over these axes by which operands are cut and results put together; check: whether results are looked
 //                at
 // The partitioner inlines the region (transform/partition_regions.cpp). Semantics and transposes as jax.shard_map's.
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/ir/varying.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
@@ -14,12 +14,6 @@ namespace shard::stdlib {
 namespace {
 
 using runtime::AxisSet;
-
-AxisSet taken_axes(const Attrs& attrs) {
-  AxisSet out;
-  for (auto a : attrs.ints("axes")) out.add(static_cast<runtime::AxisId>(a));
-  return out;
-}
 
 // Of a local result: every dimension times the axes that the spec names.
 Type whole_type(const Type& local, const Layout& spec, AxisSet taken) {
@@ -44,7 +38,7 @@ Type whole_type(const Type& local, const Layout& spec, AxisSet taken) {
 
 std::vector<Type> infer(const OpCall& call) {
   const Graph& body = *call.regions[0];
-  AxisSet taken = taken_axes(call.attrs);
+  AxisSet taken = call.attrs.axes();
   std::vector<Type> out;
   for (std::size_t i = 0; i < body.results.size(); ++i) {
     const Type& local = body.type(body.results[i]);
@@ -108,7 +102,7 @@ Vars vjp(Builder& b, const NodeView& n, std::span<const Var> cotangents) {
     if (!cotangents[r].valid()) continue;
     const Layout& spec = n.call.attrs.layout(ir::result_spec(r));
     const Type& local = n.call.regions[0]->type(n.call.regions[0]->results[r]);
-    d.operand(shared_out(b, cotangents[r], local, spec, taken_axes(n.call.attrs)), spec);
+    d.operand(shared_out(b, cotangents[r], local, spec, n.call.attrs.axes()), spec);
   }
   std::vector<int> wrt;
   for (std::size_t i = 0; i < n.call.in.size(); ++i)
@@ -153,14 +147,10 @@ std::vector<Mapped> batch_per_device(Builder& b, const OpCall& call, std::span<c
 }  // namespace
 
 void register_per_device(OpTable& table) {
-  OpDef row{.name = "per_device",
-            .signature = "per_device(xs: arrays...)",
-            .doc = "A function that each device runs on its own blocks."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("per_device(xs: arrays...)", "A function that each device runs on its own blocks.");
   row.derivative = ir::Custom{jvp, vjp};
   row.kernel = ir::Structure::Manual;
   row.batch = batch_per_device;
-  row.internal = true;
   row.infer = infer;
   table.add(std::move(row));
 }

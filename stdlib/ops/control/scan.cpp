@@ -4,7 +4,6 @@
 // of the constants.
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 
@@ -332,14 +331,11 @@ std::vector<Mapped> batch_scan(Builder& b, const OpCall& call, std::span<const M
 }  // namespace
 
 OpDef scan_row() {
-  OpDef row{.name = "scan",
-            .signature = "scan(values: arrays)",
-            .doc = "A body run once for each row of its inputs, with a carry from turn to turn."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("scan(values: arrays)",
+                           "A body run once for each row of its inputs, with a carry from turn to turn.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_scan, .pull = pull_scan};
   row.kernel = ir::Structure::Scan;
   row.batch = batch_scan;
-  row.internal = true;
   row.infer = infer_scan;
   return row;
 }

@@ -3,10 +3,9 @@
 // condition that differs from element to element, the loop runs until all are done, and those that are keep their
 // carry.
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/ir/varying.h"
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 
@@ -245,14 +244,10 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
 }  // namespace
 
 OpDef while_row() {
-  OpDef row{.name = "while_loop",
-            .signature = "while_loop(values: arrays)",
-            .doc = "A body run as long as a condition of its carry holds."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("while_loop(values: arrays)", "A body run as long as a condition of its carry holds.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_while, .pull = pull_while};
   row.kernel = ir::Structure::While;
   row.batch = batch_while;
-  row.internal = true;
   row.infer = infer_while;
   return row;
 }

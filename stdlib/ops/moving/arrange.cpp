@@ -1,10 +1,10 @@
 // Joining, parting and repeating arrays: concat, stack, flip, roll, repeat, tile and the parts of split. Composites of
-// slice.cpp's and shape.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts alone
-// would allow them.
+// slice.cpp's and reshaping.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts
+// alone would allow them.
 #include <algorithm>
 
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -205,41 +205,36 @@ Vars diff(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_arrange(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, std::move(compose), samples));
-  };
-  add("concat", "concat(xs: arrays, axis: int = 0)", "Arrays one after the other along an axis.", concat,
-      "[4, 6] [2, 6]; [4, 2] [4, 4] i32[4, 2] axis=1")
+  add_composite(t, "concat(xs: arrays, axis: int = 0)", "Arrays one after the other along an axis.",
+                "[4, 6] [2, 6]; [4, 2] [4, 4] i32[4, 2] axis=1", concat)
       .aliases = {"cat",
                   "concatenate",
                   {"vstack", "rows are joined by `concat(xs, axis: 0)`; `stack(xs)` makes a new dimension"},
                   {"hstack", "columns are joined by `concat(xs, axis: 1)`"}};
-  add("stack", "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.", stack,
-      "[4, 6] [4, 6]; [4] [4] axis=-1");
-  OpDef parts = composite_row("split_parts", "split_parts(x, n: int? = none, at: ints? = none, axis: int = 0)",
-                              "Equal parts along an axis, or parts cut at the positions of a list.", split_parts,
-                              "[8, 4] n=2; [4, 6] n=3 axis=1; [6] at=[1, 4]; [6] at=[4]; [6] at=[-2, 9, 2]");
+  add_composite(t, "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.",
+                "[4, 6] [4, 6]; [4] [4] axis=-1", stack);
+  OpDef& parts =
+      add_composite(t, "split_parts(x, n: int? = none, at: ints? = none, axis: int = 0)",
+                    "Equal parts along an axis, or parts cut at the positions of a list.",
+                    "[8, 4] n=2; [4, 6] n=3 axis=1; [6] at=[1, 4]; [6] at=[4]; [6] at=[-2, 9, 2]", split_parts);
   parts.internal = true;
-  t.add(std::move(parts));
-  add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip,
-      "[4, 6]; [4, 6] axis=[0]")
+  add_composite(t, "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.",
+                "[4, 6]; [4, 6] axis=[0]", flip)
       .aliases = {{"reversed", "the reverse of a list is `xs[::-1]`, of an array `flip(x)`"}};
-  add("roll", "roll(x, shift: ints, axis: ints? = none)",
-      "The elements moved on along an axis; what falls off comes in at the front.", roll,
-      "[4, 6] shift=[2] axis=[1]; [4, 2] shift=[-1]; [4, 6] shift=[1, 2] axis=[0, 1]");
-  add("diff", "diff(x, n: int = 1, axis: int = -1)", "What each element is more than the one before it, n times over.",
-      diff, "[4, 6]; [4, 6] n=2 axis=0");
-  add("repeat", "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.", repeat,
-      "[4, 6] n=2 axis=1; [2, 4] n=2 axis=0; [4] n=2");
-  OpDef each =
-      composite_row("repeat_each", "repeat_each(x, counts, total: int, axis: int? = none, out: spec? = none)",
-                    "Each element as many times as its count says.", repeat_each,
-                    "[4, 6] i32[6] 0..3 total=9 axis=1; [2, 4] i32[2] 0..3 total=4 axis=0; [4] i32[4] 0..2 total=8");
+  add_composite(t, "roll(x, shift: ints, axis: ints? = none)",
+                "The elements moved on along an axis; what falls off comes in at the front.",
+                "[4, 6] shift=[2] axis=[1]; [4, 2] shift=[-1]; [4, 6] shift=[1, 2] axis=[0, 1]", roll);
+  add_composite(t, "diff(x, n: int = 1, axis: int = -1)",
+                "What each element is more than the one before it, n times over.", "[4, 6]; [4, 6] n=2 axis=0", diff);
+  add_composite(t, "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.",
+                "[4, 6] n=2 axis=1; [2, 4] n=2 axis=0; [4] n=2", repeat);
+  OpDef& each = add_composite(
+      t, "repeat_each(x, counts, total: int, axis: int? = none, out: spec? = none)",
+      "Each element as many times as its count says.",
+      "[4, 6] i32[6] 0..3 total=9 axis=1; [2, 4] i32[2] 0..3 total=4 axis=0; [4] i32[4] 0..2 total=8", repeat_each);
   each.internal = true;  // `repeat` finds the total where it can (host/values/counting.cpp)
-  t.add(std::move(each));
-  add("tile", "tile(x, reps: ints)", "The whole array several times along each dimension.", tile,
-      "[4, 6] reps=[1, 2]; [4] reps=[2, 2]; [2, 4] reps=[3]");
+  add_composite(t, "tile(x, reps: ints)", "The whole array several times along each dimension.",
+                "[4, 6] reps=[1, 2]; [4] reps=[2, 2]; [2, 4] reps=[3]", tile);
 }
 
 }  // namespace shard::stdlib

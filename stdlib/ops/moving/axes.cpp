@@ -2,7 +2,7 @@
 // matrix when all beside it counts as nothing and one of its dimensions is summed, so either dimension may be split.
 #include <algorithm>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -100,20 +100,18 @@ Vars trace(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_axes(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
-  add("swapaxes", "swapaxes(x, axis1: int, axis2: int)", "Two dimensions in each other's place.", swapaxes,
-      "[4, 6] axis1=0 axis2=-1; [2, 4, 6] axis1=2 axis2=0");
-  add("moveaxis", "moveaxis(x, source: ints, destination: ints)",
-      "Dimensions moved to other places, the others in their order.", moveaxis,
-      "[2, 4, 6] source=[0] destination=[-1]; [2, 4, 6] source=[2, 0] destination=[0, 1]");
-  add("diag", "diag(x, k: int = 0)", "The k-th diagonal of a matrix, or the matrix with a vector on it.", diag,
-      "[4, 4]; [4, 6] k=1; [4]; [4] k=-2; bool[4, 4] 0..2");
-  add("diagonal", "diagonal(x, offset: int = 0, axis1: int = 0, axis2: int = 1)",
-      "A diagonal of two dimensions, which becomes the last one.", diagonal,
-      "[4, 6] offset=-1; [4, 2, 6] axis1=-1 axis2=0");
-  add("trace", "trace(x, offset: int = 0, axis1: int = 0, axis2: int = 1)", "The sum of a diagonal of two dimensions.",
-      trace, "[4, 4]; [4, 2, 6] offset=1 axis2=2; i32[4, 4]");
+  add_composite(t, "swapaxes(x, axis1: int, axis2: int)", "Two dimensions in each other's place.",
+                "[4, 6] axis1=0 axis2=-1; [2, 4, 6] axis1=2 axis2=0", swapaxes);
+  add_composite(t, "moveaxis(x, source: ints, destination: ints)",
+                "Dimensions moved to other places, the others in their order.",
+                "[2, 4, 6] source=[0] destination=[-1]; [2, 4, 6] source=[2, 0] destination=[0, 1]", moveaxis);
+  add_composite(t, "diag(x, k: int = 0)", "The k-th diagonal of a matrix, or the matrix with a vector on it.",
+                "[4, 4]; [4, 6] k=1; [4]; [4] k=-2; bool[4, 4] 0..2", diag);
+  add_composite(t, "diagonal(x, offset: int = 0, axis1: int = 0, axis2: int = 1)",
+                "A diagonal of two dimensions, which becomes the last one.",
+                "[4, 6] offset=-1; [4, 2, 6] axis1=-1 axis2=0", diagonal);
+  add_composite(t, "trace(x, offset: int = 0, axis1: int = 0, axis2: int = 1)",
+                "The sum of a diagonal of two dimensions.", "[4, 4]; [4, 2, 6] offset=1 axis2=2; i32[4, 4]", trace);
 }
 
 }  // namespace shard::stdlib

@@ -283,9 +283,8 @@ hlo::Values starts_of(const hlo::Use& u, std::size_t first) {
 }
 
 void register_window_at(OpTable& t) {
-  OpDef cut{.name = "dynamic_slice_at",
-            .signature = "dynamic_slice_at(x, starts: arrays, axes: ints, sizes: ints)",
-            .doc = "A window of x that begins at traced positions."};
+  OpDef cut = internal_row("dynamic_slice_at(x, starts: arrays, axes: ints, sizes: ints)",
+                           "A window of x that begins at traced positions.");
   cut.factors = [](const OpCall& call) {
     RuleBuilder r;
     Shape window = window_shape(call);
@@ -295,7 +294,7 @@ void register_window_at(OpTable& t) {
     for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank())) {
       auto d = static_cast<std::size_t>(a);
       const bool picked =
-          window[d] == 1 && call.in[0].dtype != DType::Key;  // the device's that has it: a sum is pending
+          window[d] == 1 && call.in[0].dtype != DType::Key;  // the device's that has it: a sum is unreduced
       r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = picked ? FactorKind::Masked : FactorKind::Whole;
       if (single || picked) out[d] = {r.factor(1)};
     }
@@ -305,7 +304,7 @@ void register_window_at(OpTable& t) {
     return r.rule;
   };
   cut.shape = [](const OpCall& call) { return std::vector<Shape>{window_shape(call)}; };
-  cut.dtype = {Operands::AsIs, kind_of_array(1)};
+  cut.dtype.result = kind_of_array(1);
   cut.derivative =
       Transposes{{0}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
                    Vars in = {ir::zeros(b, want), ct[0]};
@@ -323,7 +322,6 @@ void register_window_at(OpTable& t) {
   cut.partition = cut_locally;
   cut.batch = slice_batch;
   cut.flops = 0;
-  cut.internal = true;
   cut.samples =
       "[8, 4] i32[] 0..9 axes=[-2] sizes=[4]; "
       "[2, 8, 4] i32[] 0..9 i32[] -2..3 axes=[-2, -1] sizes=[2, 2]";
@@ -331,9 +329,8 @@ void register_window_at(OpTable& t) {
 }
 
 void register_window_update(OpTable& t) {
-  OpDef update{.name = "dynamic_update_at",
-               .signature = "dynamic_update_at(x, v, starts: arrays, axes: ints)",
-               .doc = "x with the window v written at traced positions."};
+  OpDef update = internal_row("dynamic_update_at(x, v, starts: arrays, axes: ints)",
+                              "x with the window v written at traced positions.");
   update.factors = [](const OpCall& call) {
     RuleBuilder r;
     const Type &x = call.in[0], &v = call.in[1];
@@ -357,12 +354,12 @@ void register_window_update(OpTable& t) {
     r.rule.results = {dims};
     return r.rule;
   };
-  update.dtype = {Operands::AsIs, kind_of_array(2)};
+  update.dtype.result = kind_of_array(2);
   update.derivative =
       Transposes{{0, 1}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type&) {
                    const Ints& axes = n.call.attrs.ints("axes");
                    if (operand == 0) {
-                     Type none = n.call.in[1];  // pending where the cotangent is
+                     Type none = n.call.in[1];  // unreduced where the cotangent is
                      const Type& back = b.type(ct[0]);
                      if (none.sharding.dims.empty()) none.sharding = runtime::Sharding::replicated(none.shape.size());
                      if (!none.mesh) none.mesh = back.mesh;
@@ -396,7 +393,6 @@ void register_window_update(OpTable& t) {
   update.partition = update_locally;
   update.batch = update_batch;
   update.flops = 0;
-  update.internal = true;
   update.samples = "[8, 4] [2, 4] i32[] 0..9 axes=[-2]; [4, 8] [2, 2] i32[] 0..3 i32[] 0..9 axes=[-2, -1]";
   t.add(std::move(update));
 }
@@ -422,51 +418,50 @@ Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
 void register_dynamic(OpTable& t) {
   register_window_at(t);
   register_window_update(t);
-  t.add(composite_row(
-      "dynamic_slice", "dynamic_slice(x, start: arrays, sizes: ints)",
-      "A window of these sizes that begins at `start`, moved inside where it would stand out.",
-      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-        const Shape shape = b.type(in[0]).shape;
-        Ints sizes = attrs.ints("sizes"), axes, wanted;
-        if (sizes.size() != shape.size())
-          fail("shape",
-               "dynamic_slice: " + std::to_string(sizes.size()) + " sizes for " + runtime::to_string(b.type(in[0])));
-        Vars starts = start_scalars(b, in.subspan(1), static_cast<std::int64_t>(shape.size())), operands = {in[0]};
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-          if (sizes[d] == shape[d]) continue;  // a whole dimension begins at 0, whatever was said
-          axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()));
-          wanted.push_back(sizes[d]);
-          operands.push_back(wrap_negative(b, starts[d], shape[d]));
-        }
-        if (axes.empty()) return {in[0]};
-        return b.emit(*b.core().dynamic_slice, operands, {{"axes", axes}, {"sizes", wanted}});
-      },
-      "[8, 4] i32[] 0..9 i32[] 0..2 sizes=[4, 4]; [8] i32[] 0..9 sizes=[2]"));
-  t.add(composite_row(
-      "dynamic_update_slice", "dynamic_update_slice(x, v, start: arrays)",
-      "x with v written at `start`, moved inside where it would stand out.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        const Type x = b.type(in[0]);
-        const Shape part = b.type(in[1]).shape;
-        if (part.size() != x.shape.size())
-          fail("shape", "dynamic_update_slice: " + runtime::to_string(b.type(in[1])) + " does not go into " +
-                            runtime::to_string(x));
-        if (const Type update = b.type(in[1]); laid_out(x) && laid_out(update) && !same_layout(x, update))
-          fail("layout", "dynamic_update_slice: the update must be laid out as the array is, got " +
-                             runtime::to_string(x) + " and " + runtime::to_string(update) +
-                             "; `shard` one of them first");
-        Vars starts = start_scalars(b, in.subspan(2), x.rank()),
-             operands = {in[0], ir::convert(b, in[1], x.dtype, x.weak)};
-        Ints axes;
-        for (std::size_t d = 0; d < part.size(); ++d) {
-          if (part[d] == x.shape[d]) continue;
-          axes.push_back(static_cast<std::int64_t>(d) - x.rank());
-          operands.push_back(wrap_negative(b, starts[d], x.shape[d]));
-        }
-        if (axes.empty() && !laid_out(x) && !laid_out(b.type(in[1]))) return {operands[1]};
-        return b.emit(*b.core().dynamic_update, operands, {{"axes", axes}});
-      },
-      "[8, 4] [2, 4] i32[] 0..9 i32[] 0..2; [8] [3] i32[] 0..9"));
+  add_composite(t, "dynamic_slice(x, start: arrays, sizes: ints)",
+                "A window of these sizes that begins at `start`, moved inside where it would stand out.",
+                "[8, 4] i32[] 0..9 i32[] 0..2 sizes=[4, 4]; [8] i32[] 0..9 sizes=[2]",
+                [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                  const Shape shape = b.type(in[0]).shape;
+                  Ints sizes = attrs.ints("sizes"), axes, wanted;
+                  if (sizes.size() != shape.size())
+                    fail("shape", "dynamic_slice: " + std::to_string(sizes.size()) + " sizes for " +
+                                      runtime::to_string(b.type(in[0])));
+                  Vars starts = start_scalars(b, in.subspan(1), static_cast<std::int64_t>(shape.size())),
+                       operands = {in[0]};
+                  for (std::size_t d = 0; d < shape.size(); ++d) {
+                    if (sizes[d] == shape[d]) continue;  // a whole dimension begins at 0, whatever was said
+                    axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()));
+                    wanted.push_back(sizes[d]);
+                    operands.push_back(wrap_negative(b, starts[d], shape[d]));
+                  }
+                  if (axes.empty()) return {in[0]};
+                  return b.emit(*b.core().dynamic_slice, operands, {{"axes", axes}, {"sizes", wanted}});
+                });
+  add_composite(t, "dynamic_update_slice(x, v, start: arrays)",
+                "x with v written at `start`, moved inside where it would stand out.",
+                "[8, 4] [2, 4] i32[] 0..9 i32[] 0..2; [8] [3] i32[] 0..9",
+                [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                  const Type x = b.type(in[0]);
+                  const Shape part = b.type(in[1]).shape;
+                  if (part.size() != x.shape.size())
+                    fail("shape", "dynamic_update_slice: " + runtime::to_string(b.type(in[1])) + " does not go into " +
+                                      runtime::to_string(x));
+                  if (const Type update = b.type(in[1]); laid_out(x) && laid_out(update) && !same_layout(x, update))
+                    fail("layout", "dynamic_update_slice: the update must be laid out as the array is, got " +
+                                       runtime::to_string(x) + " and " + runtime::to_string(update) +
+                                       "; `shard` one of them first");
+                  Vars starts = start_scalars(b, in.subspan(2), x.rank()),
+                       operands = {in[0], ir::convert(b, in[1], x.dtype, x.weak)};
+                  Ints axes;
+                  for (std::size_t d = 0; d < part.size(); ++d) {
+                    if (part[d] == x.shape[d]) continue;
+                    axes.push_back(static_cast<std::int64_t>(d) - x.rank());
+                    operands.push_back(wrap_negative(b, starts[d], x.shape[d]));
+                  }
+                  if (axes.empty() && !laid_out(x) && !laid_out(b.type(in[1]))) return {operands[1]};
+                  return b.emit(*b.core().dynamic_update, operands, {{"axes", axes}});
+                });
 }
 
 }  // namespace shard::stdlib

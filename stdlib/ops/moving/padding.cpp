@@ -1,7 +1,7 @@
 // pad as users call it: numbers around an array, or its own elements again (NumPy's modes).
 #include <algorithm>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -135,15 +135,15 @@ Vars pad(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_padding(OpTable& t) {
-  t.add(composite_row(
-      "pad", "pad(x, widths: pairs, mode: str = \"constant\", value: number = 0)",
+  add_composite(
+      t, "pad(x, widths: pairs, mode: str = \"constant\", value: number = 0)",
       "A value before and after the elements of each dimension: [(before, after), ...]; or elements of the array "
       "again: mode \"edge\" (the last one), \"reflect\" (mirrored, without the edge), \"symmetric\" (with it), "
       "\"wrap\".",
-      pad,
       "[4] widths=[(2, 1)]; [2, 4] widths=[(1, 0), (0, 1)] value=0.5; [4] widths=[(2, 2)] mode='edge'; "
       "[2, 3] widths=[(2, 2), (3, 0)] mode='reflect'; [4] widths=[(1, 3)] mode='symmetric'; "
-      "[2, 4] widths=[(1, 1), (0, 2)] mode='wrap'"));
+      "[2, 4] widths=[(1, 1), (0, 2)] mode='wrap'",
+      pad);
 }
 
 }  // namespace shard::stdlib

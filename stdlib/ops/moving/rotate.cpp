@@ -16,20 +16,16 @@ using ir::kWhole;
 // ---- reverse
 
 void register_reverse(OpTable& t) {
-  OpDef row{.name = "rev", .signature = "rev(x, axes: ints)", .doc = "The elements along the axes from last to first."};
+  OpDef row = internal_row("rev(x, axes: ints)", "The elements along the axes from last to first.");
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     auto dims = r.dims(call.in[0].shape);
     for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank()))
       r.rule.factors[static_cast<std::size_t>(dims.at(static_cast<std::size_t>(a))[0])].kind = halo_of(call.in[0]);
-    r.rule.operands = {dims};
-    r.rule.results = {dims};
-    return r.rule;
+    return r.made({dims}, {dims});
   };
-  row.dtype.operands = Operands::AsIs;
-  row.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
-                                return b.emit1(n.call.op, {ct[0]}, n.call.attrs);
-                              }};
+  row.derivative =
+      linear([](Builder& b, const NodeView& n, Var ct, const Type&) { return b.emit1(n.call.op, {ct}, n.call.attrs); });
   row.hlo = [](const hlo::Use& u) -> hlo::Values {
     Ints dims;
     for (int d : from_front(u.attrs.ints("axes"), u.in[0].rank())) dims.push_back(d);
@@ -59,7 +55,6 @@ void register_reverse(OpTable& t) {
     }
     return {local.empty() ? x : b.emit1(c.call.op, {x}, {{"axes", local}})};
   };
-  row.internal = true;
   row.samples = "[4, 6] axes=[-1]; [2, 4, 6] axes=[-3, -2]; i32[4] axes=[-1]";
   t.add(std::move(row));
 }
@@ -67,9 +62,7 @@ void register_reverse(OpTable& t) {
 // ---- rotate: what falls off at the end comes in at the front
 
 void register_turn(OpTable& t) {
-  OpDef row{.name = "rotate",
-            .signature = "rotate(x, axis: int, shift: int)",
-            .doc = "The elements moved on along an axis, round its end."};
+  OpDef row = internal_row("rotate(x, axis: int, shift: int)", "The elements moved on along an axis, round its end.");
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     auto dims = r.dims(call.in[0].shape);
@@ -79,17 +72,13 @@ void register_turn(OpTable& t) {
       fail("shape", "a rotation by " + std::to_string(shift) + " of dimension " + std::to_string(a) + " of " +
                         runtime::to_string(call.in[0]));
     r.rule.factors[static_cast<std::size_t>(dims[a][0])].kind = halo_of(call.in[0]);
-    r.rule.operands = {dims};
-    r.rule.results = {dims};
-    return r.rule;
+    return r.made({dims}, {dims});
   };
-  row.dtype.operands = Operands::AsIs;
-  row.derivative =
-      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                   const std::int64_t axis = n.call.attrs.integer("axis"), shift = n.call.attrs.integer("shift");
-                   const std::int64_t size = want.shape[static_cast<std::size_t>(from_front(axis, want.rank()))];
-                   return b.emit1(n.call.op, {ct[0]}, {{"axis", axis}, {"shift", size ? (size - shift) % size : 0}});
-                 }};
+  row.derivative = linear([](Builder& b, const NodeView& n, Var ct, const Type& want) {
+    const std::int64_t axis = n.call.attrs.integer("axis"), shift = n.call.attrs.integer("shift");
+    const std::int64_t size = want.shape[static_cast<std::size_t>(from_front(axis, want.rank()))];
+    return b.emit1(n.call.op, {ct}, {{"axis", axis}, {"shift", size ? (size - shift) % size : 0}});
+  });
   row.hlo = [](const hlo::Use& u) -> hlo::Values {
     const hlo::Value& x = u.in[0];
     const int d = from_front(u.attrs.integer("axis"), x.rank());
@@ -120,7 +109,6 @@ void register_turn(OpTable& t) {
     if (auto s = split_dim(c, 0, a)) return {rolled(b, in[0], *s, shift)};
     return b.emit(c.call.op, in, c.attrs);
   };
-  row.internal = true;
   row.samples = "[8, 4] axis=-2 shift=3; [4, 6] axis=-1 shift=2; [8] axis=-1 shift=5; i32[4, 2] axis=-2 shift=1";
   t.add(std::move(row));
 }
@@ -150,9 +138,8 @@ Vars join_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 }
 
 void register_concatenate(OpTable& t) {
-  OpDef row{.name = "concatenate",
-            .signature = "concatenate(xs: arrays, axis: int)",
-            .doc = "Arrays one after the other along an axis."};
+  OpDef row = internal_row("concatenate(xs: arrays, axis: int)", "Arrays one after the other along an axis.");
+  row.dtype.operands = Operands::Promote;
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     auto rank = static_cast<std::int64_t>(call.in[0].shape.size());
@@ -221,7 +208,6 @@ void register_concatenate(OpTable& t) {
     return std::nullopt;
   };
   row.partition = join_locally;
-  row.internal = true;
   row.samples = "[4, 6] [2, 6] axis=-2; [4, 2] [4, 2] [4, 4] axis=-1; [4] axis=-1; i32[2, 2] i32[2, 2] axis=-1";
   t.add(std::move(row));
 }

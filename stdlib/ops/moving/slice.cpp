@@ -47,7 +47,7 @@ bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, st
 
 // Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to
 // it. `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is
-// pending.
+// unreduced.
 FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>& changes, bool picks) {
   RuleBuilder r;
   const Shape& from = x.shape;
@@ -60,9 +60,7 @@ FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>
     factor.kind = picked ? FactorKind::Masked : halo_of(x);
     if (single || picked) out[d] = {r.factor(1)};
   }
-  r.rule.operands = {dims};
-  r.rule.results = {out};
-  return r.rule;
+  return r.made({dims}, {out});
 }
 
 Shape sliced_shape(const OpCall& call) {
@@ -134,9 +132,8 @@ Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) 
 }
 
 void register_cut(OpTable& t) {
-  OpDef row{.name = "slice",
-            .signature = "slice(x, start: ints, limit: ints, step: ints)",
-            .doc = "Part of each of the last dimensions: start up to limit, every step-th."};
+  OpDef row = internal_row("slice(x, start: ints, limit: ints, step: ints)",
+                           "Part of each of the last dimensions: start up to limit, every step-th.");
   row.factors = [](const OpCall& call) {
     const Shape& from = call.in[0].shape;
     if (call.attrs.ints("start").size() > from.size())
@@ -146,7 +143,6 @@ void register_cut(OpTable& t) {
     return changed_sizes(call.in[0], sliced_shape(call), changes, true);
   };
   row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
-  row.dtype.operands = Operands::AsIs;
   row.derivative = Transposes{{}, false, slice_transpose};
   row.hlo = [](const hlo::Use& u) -> hlo::Values {
     Ints start, limit, step;
@@ -173,7 +169,6 @@ void register_cut(OpTable& t) {
     return size_change_refuses("slice", call.in[0], sliced_shape(call));
   };
   row.partition = slice_locally;
-  row.internal = true;
   row.samples =
       "[8, 6] start=[2, 0] limit=[6, whole] step=[1, 1]; [4, 6] start=[1] limit=[6] step=[2]; "
       "[2, 4, 6] start=[0, 1, 0] limit=[whole, 2, whole] step=[1, 1, 1]; "
@@ -268,9 +263,9 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 }
 
 void register_pad_with(OpTable& t) {
-  OpDef row{.name = "pad_with",
-            .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
-            .doc = "A value before, after and (interior) between the elements of the last dimensions."};
+  OpDef row = internal_row("pad_with(x, value, widths: pairs, interior: ints? = none)",
+                           "A value before, after and (interior) between the elements of the last dimensions.");
+  row.dtype.operands = Operands::Promote;
   row.factors = [](const OpCall& call) {
     const Shape& from = call.in[0].shape;
     const Pairs& widths = call.attrs.pairs("widths");
@@ -330,7 +325,6 @@ void register_pad_with(OpTable& t) {
   };
   row.batch = pad_batch;
   row.partition = pad_locally;
-  row.internal = true;
   row.samples =
       "[4, 6] [] widths=[(2, 2), (0, 0)]; [2, 4] [] widths=[(1, 0)]; [4] [] widths=[(3, 1)]; "
       "[4, 2] [] widths=[(1, 1), (0, 1)] interior=[1, 0]";

@@ -1,7 +1,7 @@
 // Taking and writing at positions as users call it: take, take_along_axis, scatter, segment_sum. Positions count from
 // the end where they are negative.
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/placed.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -96,20 +96,20 @@ Vars segment_sum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_take(OpTable& t) {
-  t.add(composite_row("take", "take(x, i, axis: int? = none, out: spec? = none)",
-                      "The elements at positions i (along an axis: rows); nan beyond the end.", take,
-                      "[8] i32[4] -8..8; [4, 6] i32[2, 2] 0..6 axis=1; [4, 6] i32[] 0..4 axis=0"))
+  add_composite(t, "take(x, i, axis: int? = none, out: spec? = none)",
+                "The elements at positions i (along an axis: rows); nan beyond the end.",
+                "[8] i32[4] -8..8; [4, 6] i32[2, 2] 0..6 axis=1; [4, 6] i32[] 0..4 axis=0", take)
       .aliases = {"index_select"};
-  t.add(composite_row("take_along_axis", "take_along_axis(x, i, axis: int = -1)",
-                      "One element of x for each position along an axis that i gives; nan beyond the end.",
-                      take_along_axis,
-                      "[4, 6] i32[4, 2] -6..6; [4, 6] i32[2, 6] 0..4 axis=0; [2, 4, 6] i32[1, 2, 6] 0..4 axis=1"));
-  t.add(composite_row("segment_sum", "segment_sum(x, segments, n: int, out: spec? = none)",
-                      "The sums of the rows of x that belong to each of n segments; others are left out.", segment_sum,
-                      "[8] i32[8] 0..4 n=4; [6, 4] i32[6] -1..6 n=4"));
-  t.add(composite_row("scatter", "scatter(x, i, v, op: str = \"add\", out: spec? = none)",
-                      "x with v added (set, mul, min, max) at rows i.", scatter,
-                      "[8, 4] i32[2] -8..8 [2, 4]; [8] i32[4] 0..8 [] op='set'"));
+  add_composite(t, "take_along_axis(x, i, axis: int = -1)",
+                "One element of x for each position along an axis that i gives; nan beyond the end.",
+                "[4, 6] i32[4, 2] -6..6; [4, 6] i32[2, 6] 0..4 axis=0; [2, 4, 6] i32[1, 2, 6] 0..4 axis=1",
+                take_along_axis);
+  add_composite(t, "segment_sum(x, segments, n: int, out: spec? = none)",
+                "The sums of the rows of x that belong to each of n segments; others are left out.",
+                "[8] i32[8] 0..4 n=4; [6, 4] i32[6] -1..6 n=4", segment_sum);
+  add_composite(t, "scatter(x, i, v, op: str = \"add\", out: spec? = none)",
+                "x with v added (set, mul, min, max) at rows i.",
+                "[8, 4] i32[2] -8..8 [2, 4]; [8] i32[4] 0..8 [] op='set'", scatter);
 }
 
 }  // namespace shard::stdlib

@@ -1,10 +1,10 @@
 // Determinants, powers and the exponential of square matrices: det, slogdet, matrix_power, expm. Derivatives: that of a
 // determinant are the cofactors (of singular matrices too); that of the exponential stands above the diagonal of the
 // exponential of [[a, da], [0, a]] (Mathias, "A chain rule for matrix functions and applications", 1996).
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 
@@ -30,16 +30,13 @@ Expr beside(const Expr& number) { return as_column(as_column(number)); }
 constexpr const char* kSquare = "[3, 3]; [2, 4, 4]; [1, 1] 1..2; c64[2, 3, 3]";
 
 void register_log_det(OpTable& t) {
-  OpDef row = matrix_row("log_det", "log_det(a)", "The sign of the determinant and the logarithm of its size.", 2, {1});
+  OpDef row = matrix_row("log_det(a)", "The sign of the determinant and the logarithm of its size.", 2, {1});
   row.factors = number_factors(2);
-  row.derivative =
-      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                   if (!tangents[0].valid()) return {Var{}, Var{}};
-                   Expr grown{b, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangents[0]})), {-1})};
-                   if (!ir::is_complex(b, grown)) return {Var{}, grown};
-                   return {Expr{b, n.out[0]} * imaginary_of(grown), real_of(grown)};  // the phase turns
-                 },
-                 {}};
+  row.derivative = pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {
+    Expr grown{b, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangent})), {-1})};
+    if (!ir::is_complex(b, grown)) return {Var{}, grown};
+    return {Expr{b, n.out[0]} * imaginary_of(grown), real_of(grown)};  // the phase turns
+  });
   row.hlo = log_det_hlo;
   row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -50,16 +47,13 @@ void register_log_det(OpTable& t) {
 }
 
 void register_det(OpTable& t) {
-  OpDef derivative = matrix_row("cofactors", "cofactors(a)", "The derivative of the determinant by each element.", 1);
+  OpDef derivative = matrix_row("cofactors(a)", "The derivative of the determinant by each element.", 1);
   derivative.factors = square_factors;
-  derivative.derivative =
-      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {  // of regular matrices
-                   if (!tangents[0].valid()) return {Var{}};
-                   Expr a{b, n.in[0]}, da{b, tangents[0]}, c{b, n.out[0]};
-                   Expr grown{b, ir::reduce_sum(b, diagonal(solved(a, da)), {-1})};
-                   return {beside(grown) * c - turned(solved(a, product(da, turned(c))))};
-                 },
-                 {}};
+  derivative.derivative = pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {  // of regular matrices
+    Expr a{b, n.in[0]}, da{b, tangent}, c{b, n.out[0]};
+    Expr grown{b, ir::reduce_sum(b, diagonal(solved(a, da)), {-1})};
+    return {beside(grown) * c - turned(solved(a, product(da, turned(c))))};
+  });
   derivative.hlo = cofactors_hlo;
   derivative.of_complex = ir::InKernel{};
   derivative.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -67,14 +61,12 @@ void register_det(OpTable& t) {
   derivative.samples = "[3, 3]; [2, 4, 4]; c64[2, 3, 3]";
   t.add(std::move(derivative));
 
-  OpDef row = matrix_row("determinant", "determinant(a)", "The determinant of square matrices.", 1);
+  OpDef row = matrix_row("determinant(a)", "The determinant of square matrices.", 1);
   row.factors = number_factors(1);
-  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                                if (!tangents[0].valid()) return {Var{}};
-                                Expr c{b, b.call("cofactors", {n.in[0]})};
-                                return {sum_of(c * Expr{b, tangents[0]})};
-                              },
-                              {}};
+  row.derivative = pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {
+    Expr c{b, b.call("cofactors", {n.in[0]})};
+    return {sum_of(c * Expr{b, tangent})};
+  });
   row.hlo = determinant_hlo;
   row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -102,8 +94,7 @@ Expr expm_derivative(const NodeView& n, const Expr& a, const Expr& e) {
 }
 
 void register_expm(OpTable& t) {
-  OpDef row =
-      matrix_row("expm_squared", "expm_squared(a, squarings: int = 16)", "The exponential of square matrices.", 1);
+  OpDef row = matrix_row("expm_squared(a, squarings: int = 16)", "The exponential of square matrices.", 1);
   row.factors = square_factors;
   row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                 if (!tangents[0].valid()) return {Var{}};
@@ -182,22 +173,19 @@ void register_determinant(OpTable& t) {
   register_log_det(t);
   register_det(t);
   register_expm(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
   constexpr const char* sizes = "[2, 2, 2]; [3, 3]; [4, 4]";
-  add("det", "det(a)", "The determinant of a square matrix.", det, sizes);
-  add("slogdet", "slogdet(a)",
-      "The sign (of complex numbers the phase) of the determinant and the logarithm of its size.", slogdet, sizes);
-  add("matrix_power", "matrix_power(a, n: int)", "A square matrix times itself, n times; of its inverse for n < 0.",
-      matrix_power, "[3, 3] n=5; [2, 2, 2] n=3; [4, 4] n=-2; i32[2, 2] n=0");
-  add(
-      "expm", "expm(a)", "The exponential of a square matrix: 1 + a + a a / 2 + ...",
-      [](Builder& b, std::span<const Var> in, const Attrs&) {
-        DType back{};
-        Expr a = square_matrices(b, in[0], "expm", back);
-        return back_to(b, {b.call("expm_squared", {a})}, back);
-      },
-      "[3, 3]; [2, 2, 2]");
+  add_composite(t, "det(a)", "The determinant of a square matrix.", sizes, det);
+  add_composite(t, "slogdet(a)",
+                "The sign (of complex numbers the phase) of the determinant and the logarithm of its size.", sizes,
+                slogdet);
+  add_composite(t, "matrix_power(a, n: int)", "A square matrix times itself, n times; of its inverse for n < 0.",
+                "[3, 3] n=5; [2, 2, 2] n=3; [4, 4] n=-2; i32[2, 2] n=0", matrix_power);
+  add_composite(t, "expm(a)", "The exponential of a square matrix: 1 + a + a a / 2 + ...", "[3, 3]; [2, 2, 2]",
+                [](Builder& b, std::span<const Var> in, const Attrs&) {
+                  DType back{};
+                  Expr a = square_matrices(b, in[0], "expm", back);
+                  return back_to(b, {b.call("expm_squared", {a})}, back);
+                });
 }
 
 }  // namespace shard::stdlib

@@ -285,27 +285,26 @@ ir::Compose with_preferred(Vars (*product)(Builder&, std::span<const Var>, const
 }  // namespace
 
 void register_einsum(OpTable& t) {
-  t.add(composite_row("dot", "dot(x, y, preferred: dtype? = none, out: spec? = none)",
-                      "The sum over the last dimension of x and the last but one of y (NumPy's dot); preferred: the "
-                      "type of the result.",
-                      with_preferred(dot), "[4, 6] [6, 2]; [6] [6]; [2, 4] [4]; [] [4]; [2, 4] [2, 4, 6]"));
-  t.add(composite_row(
-            "matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
-            "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.",
-            with_preferred(matmul),
-            "[4, 6] [6, 2]; [2, 4, 6] [6, 4]; [2, 1, 2, 4] [6, 4, 2]; [4] [4, 6]; [2, 4, 6] [6]; "
-            "i32[2, 4] i32[4, 2]; bool[2, 4] 0..2 bool[4, 2] 0..2; bf16[2, 4] bf16[4, 2] preferred=f32; "
-            "[2, 4] [4, 2] preferred=bf16"))
+  add_composite(t, "dot(x, y, preferred: dtype? = none, out: spec? = none)",
+                "The sum over the last dimension of x and the last but one of y (NumPy's dot); preferred: the "
+                "type of the result.",
+                "[4, 6] [6, 2]; [6] [6]; [2, 4] [4]; [] [4]; [2, 4] [2, 4, 6]", with_preferred(dot));
+  add_composite(
+      t, "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
+      "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.",
+      "[4, 6] [6, 2]; [2, 4, 6] [6, 4]; [2, 1, 2, 4] [6, 4, 2]; [4] [4, 6]; [2, 4, 6] [6]; "
+      "i32[2, 4] i32[4, 2]; bool[2, 4] 0..2 bool[4, 2] 0..2; bf16[2, 4] bf16[4, 2] preferred=f32; "
+      "[2, 4] [4, 2] preferred=bf16",
+      with_preferred(matmul))
       .aliases = {"mm", "bmm"};
-  t.add(composite_row("outer", "outer(x, y)", "All products of an element of x with one of y.", outer,
-                      "[4] [6]; i32[2, 2] [2]"));
-  t.add(composite_row("einsum", "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
-                      "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.",
-                      with_preferred(einsum),
-                      "[2, 4] [4, 6] spec='ij,jk->ik'; [2, 4] [4, 6] spec='ij,jk'; [4, 6] spec='ij->ji'; "
-                      "[4, 6] spec='ij->i'; [4, 4] spec='ii'; [4, 4] spec='ii->i'; [2, 4] [2, 4] spec='ij,ij->'; "
-                      "[2] [4] [6] spec='i,j,k->ijk'; [2, 4, 6] [2, 6, 2] spec='bij,bjk->bik'; "
-                      "[2, 4, 6] [6, 4] spec='...ij,jk->...ik'; [2, 4] [4, 6] [6, 2] spec='ab,bc,cd->ad'"));
+  add_composite(t, "outer(x, y)", "All products of an element of x with one of y.", "[4] [6]; i32[2, 2] [2]", outer);
+  add_composite(t, "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
+                "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.",
+                "[2, 4] [4, 6] spec='ij,jk->ik'; [2, 4] [4, 6] spec='ij,jk'; [4, 6] spec='ij->ji'; "
+                "[4, 6] spec='ij->i'; [4, 4] spec='ii'; [4, 4] spec='ii->i'; [2, 4] [2, 4] spec='ij,ij->'; "
+                "[2] [4] [6] spec='i,j,k->ijk'; [2, 4, 6] [2, 6, 2] spec='bij,bjk->bik'; "
+                "[2, 4, 6] [6, 4] spec='...ij,jk->...ik'; [2, 4] [4, 6] [6, 2] spec='ab,bc,cd->ad'",
+                with_preferred(einsum));
 }
 
 }  // namespace shard::stdlib

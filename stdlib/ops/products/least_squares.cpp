@@ -5,7 +5,7 @@
 
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 
@@ -19,9 +19,8 @@ double epsilon(DType t) {
 
 // Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
 // separate", 1973; as JAX orders the products.
-Vars pinv_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
-  if (!tangents[0].valid()) return {Var{}};
-  Expr a{b, n.in[0]}, da{b, tangents[0]}, p{b, n.out[0]}, pt = turned(p), dt = turned(da);
+Vars pinv_jvp(Builder& b, const NodeView& n, Var tangent) {
+  Expr a{b, n.in[0]}, da{b, tangent}, p{b, n.out[0]}, pt = turned(p), dt = turned(da);
   const Shape core = core_of(n.call.in[0]);
   if (core[0] >= core[1]) {
     Expr s = product(product(p, pt), dt), t = product(product(dt, pt), p);
@@ -32,16 +31,14 @@ Vars pinv_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
 }
 
 void register_pseudo_inverse(OpTable& t) {
-  OpDef row = matrix_row("pseudo_inverse", "pseudo_inverse(a, share: float)",
+  OpDef row = matrix_row("pseudo_inverse(a, share: float)",
                          "The pseudoinverse; singular values up to this share of the largest count as 0.", 1);
   row.factors = [](const OpCall& call) {
     MatrixRule m(call);
     const Shape core = core_of(call.in[0]);
-    m.r.rule.operands = {m.value(core)};
-    m.r.rule.results = {m.value({core[1], core[0]})};
-    return m.r.rule;
+    return m.r.made({m.value(core)}, {m.value({core[1], core[0]})});
   };
-  row.derivative = ir::Custom{pinv_jvp, {}};
+  row.derivative = pushed(pinv_jvp);
   row.hlo = pinv_hlo;
   row.of_complex = through_real("pseudo_inverse");
   row.kernel =
@@ -135,17 +132,15 @@ Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_least_squares(OpTable& t) {
   register_pseudo_inverse(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
-  add("pinv", "pinv(a, rtol: number? = none)",
-      "The pseudoinverse of a matrix; singular values up to `rtol` of the largest count as 0.", pinv,
-      "[4, 3]; [2, 3, 3]");
-  add("lstsq", "lstsq(a, b, rcond: number? = none)",
-      "The x of the least |a x - b|, its squared residuals, the rank of a, and its singular values.", lstsq,
-      "[6, 3] [6]; [4, 2] [4, 2]");
-  add("polyfit", "polyfit(x, y, deg: int, rcond: number? = none, w: array? = none)",
-      "The polynomial through points that fits best, the highest power first.", polyfit,
-      "[8] [8] deg=2; [6] [6, 2] [6] 0.5..1 deg=1 has_w=true");
+  add_composite(t, "pinv(a, rtol: number? = none)",
+                "The pseudoinverse of a matrix; singular values up to `rtol` of the largest count as 0.",
+                "[4, 3]; [2, 3, 3]", pinv);
+  add_composite(t, "lstsq(a, b, rcond: number? = none)",
+                "The x of the least |a x - b|, its squared residuals, the rank of a, and its singular values.",
+                "[6, 3] [6]; [4, 2] [4, 2]", lstsq);
+  add_composite(t, "polyfit(x, y, deg: int, rcond: number? = none, w: array? = none)",
+                "The polynomial through points that fits best, the highest power first.",
+                "[8] [8] deg=2; [6] [6, 2] [6] 0.5..1 deg=1 has_w=true", polyfit);
 }
 
 }  // namespace shard::stdlib

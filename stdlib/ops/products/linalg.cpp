@@ -4,10 +4,10 @@
 // f32.
 #include <algorithm>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 
@@ -44,9 +44,7 @@ FactorRule system_factors(const OpCall& call) {
   auto x = m.value(core_of(a)), y = m.value(core_of(b));
   // Columns of the right side are systems of their own: they may be split.
   m.r.rule.factors[static_cast<std::size_t>(y.back()[0])].kind = FactorKind::Pass;
-  m.r.rule.operands = {x, y};
-  m.r.rule.results = {y};
-  return m.r.rule;
+  return m.r.made({x, y}, {y});
 }
 
 // y xᵀ of matrices under a batch, laid out as `want` is: the columns that it sums over may be split on both sides.
@@ -100,7 +98,7 @@ Vars complex_triangular_system(Builder& b, std::span<const Var> in, const Attrs&
 }
 
 void register_systems(OpTable& t) {
-  OpDef lu = matrix_row("lu_solve", "lu_solve(a, b)", "The x of a x = b.", 1);
+  OpDef lu = matrix_row("lu_solve(a, b)", "The x of a x = b.", 1);
   lu.factors = system_factors;
   lu.explicit_refuses = system_refuses;
   lu.derivative = system_derivative(
@@ -116,8 +114,7 @@ void register_systems(OpTable& t) {
   lu.samples = "[4, 4] [4, 2]; [2, 3, 3] [2, 3, 2]";
   t.add(std::move(lu));
 
-  OpDef tri = matrix_row("triangular_solve",
-                         "triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",
+  OpDef tri = matrix_row("triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",
                          "The x of a x = b, where only one triangle of a is read.", 1);
   tri.factors = system_factors;
   tri.explicit_refuses = system_refuses;
@@ -152,18 +149,15 @@ void register_systems(OpTable& t) {
 // ---- decompositions
 
 void register_cholesky(OpTable& t) {
-  OpDef row = matrix_row("cholesky_lower", "cholesky_lower(a)", "The lower triangular L of a = L Lᵀ.", 1);
+  OpDef row = matrix_row("cholesky_lower(a)", "The lower triangular L of a = L Lᵀ.", 1);
   row.factors = square_factors;
-  row.derivative = ir::Custom{
-      [](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-        if (!tangents[0].valid()) return {Var{}};
-        Expr l{b, n.out[0]}, da{b, tangents[0]};
-        Expr middle = adjoint(triangular(l, adjoint(triangular(l, da, true, false)), true, false));  // L⁻¹ da L⁻ᵀ
-        std::int64_t size = l.type().shape.back();
-        Expr half = select(mask(b, size, size, "gt"), middle, select(mask(b, size, size, "eq"), middle * 0.5, 0.0));
-        return {product(l, half)};
-      },
-      {}};
+  row.derivative = pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {
+    Expr l{b, n.out[0]}, da{b, tangent};
+    Expr middle = adjoint(triangular(l, adjoint(triangular(l, da, true, false)), true, false));  // L⁻¹ da L⁻ᵀ
+    std::int64_t size = l.type().shape.back();
+    Expr half = select(mask(b, size, size, "gt"), middle, select(mask(b, size, size, "eq"), middle * 0.5, 0.0));
+    return {product(l, half)};
+  });
   row.hlo = cholesky_hlo;
   row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -185,10 +179,9 @@ std::pair<Expr, Expr> qr_tangents(const Expr& q, const Expr& r, const Expr& da) 
 }
 
 // Of fewer rows than columns: the first columns give q, and r is qᴴ a.
-Vars qr_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
-  if (!tangents[0].valid()) return {Var{}, Var{}};
+Vars qr_jvp(Builder& b, const NodeView& n, Var tangent) {
   const Shape core = core_of(n.call.in[0]);
-  Expr q{b, n.out[0]}, r{b, n.out[1]}, da{b, tangents[0]};
+  Expr q{b, n.out[0]}, r{b, n.out[1]}, da{b, tangent};
   if (core[0] >= core[1]) {
     const auto [dq, dr] = qr_tangents(q, r, da);
     return {dq, dr};
@@ -203,17 +196,14 @@ Vars qr_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
 }
 
 void register_qr(OpTable& t) {
-  OpDef row =
-      matrix_row("qr_factors", "qr_factors(a)", "Orthonormal columns q and upper triangular r with a = q r.", 2);
+  OpDef row = matrix_row("qr_factors(a)", "Orthonormal columns q and upper triangular r with a = q r.", 2);
   row.factors = [](const OpCall& call) {
     MatrixRule m(call);
     Shape core = core_of(call.in[0]);
     std::int64_t k = std::min(core[0], core[1]);
-    m.r.rule.operands = {m.value(core)};
-    m.r.rule.results = {m.value({core[0], k}), m.value({k, core[1]})};
-    return m.r.rule;
+    return m.r.made({m.value(core)}, {m.value({core[0], k}), m.value({k, core[1]})});
   };
-  row.derivative = ir::Custom{qr_jvp, {}};
+  row.derivative = pushed(qr_jvp);
   row.hlo = qr_hlo;
   row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -223,25 +213,20 @@ void register_qr(OpTable& t) {
 }
 
 void register_eigh(OpTable& t) {
-  OpDef row = matrix_row("eigh_lower", "eigh_lower(a)",
-                         "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2, {0});
+  OpDef row = matrix_row("eigh_lower(a)", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2, {0});
   row.factors = [](const OpCall& call) {
     need_square(call);
     MatrixRule m(call);
     Shape core = core_of(call.in[0]);
-    m.r.rule.operands = {m.value(core)};
-    m.r.rule.results = {m.value({core[0]}), m.value(core)};
-    return m.r.rule;
+    return m.r.made({m.value(core)}, {m.value({core[0]}), m.value(core)});
   };
-  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                                if (!tangents[0].valid()) return {Var{}, Var{}};
-                                Expr w{b, n.out[0]}, v{b, n.out[1]}, da{b, tangents[0]};
-                                Expr inside = product(adjoint(v), product(da, v));
-                                Expr one = identity(b, w.type().shape.back(), w.type().dtype);
-                                Expr apart = 1.0 / (as_row(w) - as_column(w) + one) - one;
-                                return {real_of(diagonal(inside)), product(v, apart * inside)};
-                              },
-                              {}};
+  row.derivative = pushed([](Builder& b, const NodeView& n, Var tangent) -> Vars {
+    Expr w{b, n.out[0]}, v{b, n.out[1]}, da{b, tangent};
+    Expr inside = product(adjoint(v), product(da, v));
+    Expr one = identity(b, w.type().shape.back(), w.type().dtype);
+    Expr apart = 1.0 / (as_row(w) - as_column(w) + one) - one;
+    return {real_of(diagonal(inside)), product(v, apart * inside)};
+  });
   row.hlo = eigh_hlo;
   row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -251,12 +236,11 @@ void register_eigh(OpTable& t) {
   t.add(std::move(row));
 }
 
-Vars svd_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
-  if (!tangents[0].valid()) return {Var{}, Var{}, Var{}};
+Vars svd_jvp(Builder& b, const NodeView& n, Var tangent) {
   const Shape core = core_of(n.call.in[0]);
   if (flag_or(n.call.attrs, "full", false) && core[0] != core[1])
     fail("not_differentiable", "the derivative of svd is defined with full_matrices: false, or for square matrices");
-  Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangents[0]}, v = adjoint(vt), ut = adjoint(u);
+  Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangent}, v = adjoint(vt), ut = adjoint(u);
   Expr inside = product(ut, product(da, v)), one = identity(b, s.type().shape.back(), s.type().dtype);
   Expr row_s = as_row(s), column_s = as_column(s);
   Expr apart = 1.0 / ((row_s + column_s) * (row_s - column_s) + one) - one;
@@ -278,18 +262,17 @@ Vars svd_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
 }
 
 void register_svd(OpTable& t) {
-  OpDef row = matrix_row("svd_factors", "svd_factors(a, full: bool = false)",
+  OpDef row = matrix_row("svd_factors(a, full: bool = false)",
                          "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.", 3, {1});
   row.factors = [](const OpCall& call) {
     MatrixRule m(call);
     Shape core = core_of(call.in[0]);
     std::int64_t k = std::min(core[0], core[1]);
     bool full = flag_or(call.attrs, "full", false);
-    m.r.rule.operands = {m.value(core)};
-    m.r.rule.results = {m.value({core[0], full ? core[0] : k}), m.value({k}), m.value({full ? core[1] : k, core[1]})};
-    return m.r.rule;
+    return m.r.made({m.value(core)},
+                    {m.value({core[0], full ? core[0] : k}), m.value({k}), m.value({full ? core[1] : k, core[1]})});
   };
-  row.derivative = ir::Custom{svd_jvp, {}};
+  row.derivative = pushed(svd_jvp);
   row.of_complex = ir::InKernel{};
   row.hlo = ir::Refused{"svd", "XLA has no form of it for every engine; `eigh(transpose(a) @ a)` gives v and s ** 2"};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
@@ -385,52 +368,47 @@ void register_linalg(OpTable& t) {
   register_qr(t);
   register_eigh(t);
   register_svd(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
   constexpr const char* square = "[3, 3]; [2, 4, 4]";
-  add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve, "[4, 4] [4]; [2, 3, 3] [3, 2]");
-  add("solve_triangular", "solve_triangular(a, b, trans: int = 0, lower: bool = false, unit_diagonal: bool = false)",
-      "The x of a x = b (trans: 1, aᵀ x = b), of which one triangle of a is read.", solve_triangular,
-      "[4, 4] 1..2 [4] lower=true; [2, 3, 3] 1..2 [3, 2] trans=1; [3, 3] [3, 2] unit_diagonal=true");
-  add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
-  add(
-      "cholesky", "cholesky(a, symmetrize_input: bool = true)",
+  add_composite(t, "solve(a, b)", "The x of a x = b, for a vector or matrices b.", "[4, 4] [4]; [2, 3, 3] [3, 2]",
+                solve);
+  add_composite(t, "solve_triangular(a, b, trans: int = 0, lower: bool = false, unit_diagonal: bool = false)",
+                "The x of a x = b (trans: 1, aᵀ x = b), of which one triangle of a is read.",
+                "[4, 4] 1..2 [4] lower=true; [2, 3, 3] 1..2 [3, 2] trans=1; [3, 3] [3, 2] unit_diagonal=true",
+                solve_triangular);
+  add_composite(t, "inv(a)", "The inverse of a matrix.", square, inv);
+  add_composite(
+      t, "cholesky(a, symmetrize_input: bool = true)",
       "The lower triangular L of a = L Lᵀ (of complex numbers L Lᴴ); nan where a is not positive definite. With "
       "symmetrize_input: false only the lower triangle of a is read.",
-      [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
+      "[1, 1] 1..2; [1, 1] 1..2 symmetrize_input=false", [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
         DType back{};
         Expr a = matrices(b, in[0], "cholesky", back);
         if (flag_or(attrs, "symmetrize_input", true)) a = symmetric(a);
         return back_to(b, {b.call("cholesky_lower", {a})}, back);
-      },
-      "[1, 1] 1..2; [1, 1] 1..2 symmetrize_input=false");
-  add(
-      "qr", "qr(a)", "Orthonormal columns q and upper triangular r with a = q r.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) {
-        DType back{};
-        Expr a = matrices(b, in[0], "qr", back);
-        return back_to(b, b.emit(b.table().at("qr_factors"), {a.var()}), back);
-      },
-      "[4, 3]");
-  add(
-      "eigh", "eigh(a)",
+      });
+  add_composite(t, "qr(a)", "Orthonormal columns q and upper triangular r with a = q r.", "[4, 3]",
+                [](Builder& b, std::span<const Var> in, const Attrs&) {
+                  DType back{};
+                  Expr a = matrices(b, in[0], "qr", back);
+                  return back_to(b, b.emit(b.table().at("qr_factors"), {a.var()}), back);
+                });
+  add_composite(
+      t, "eigh(a)",
       "Eigenvalues, ascending, and eigenvectors (in columns) of a symmetric (of complex numbers: Hermitian) matrix.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) {
+      "[3, 3]", [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = symmetric(matrices(b, in[0], "eigh", back));
         return back_to(b, b.emit(b.table().at("eigh_lower"), {a.var()}), back);
-      },
-      "[3, 3]");
-  add(
-      "svd", "svd(a, full_matrices: bool = true)",
+      });
+  add_composite(
+      t, "svd(a, full_matrices: bool = true)",
       "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ (of complex numbers vᴴ).",
-      [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
+      "[4, 3] full_matrices=false", [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
         DType back{};
         Expr a = matrices(b, in[0], "svd", back);
         return back_to(
             b, b.emit(b.table().at("svd_factors"), {a.var()}, {{"full", flag_or(attrs, "full_matrices", true)}}), back);
-      },
-      "[4, 3] full_matrices=false");
+      });
 }
 
 }  // namespace shard::stdlib

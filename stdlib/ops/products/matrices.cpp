@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "runtime/kernels/kernels.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 
 namespace shard::stdlib {
 
@@ -98,9 +98,7 @@ FactorRule square_factors(const OpCall& call) {
   need_square(call);
   MatrixRule m(call);
   const auto x = m.value(core_of(call.in[0]));
-  m.r.rule.operands = {x};
-  m.r.rule.results = {x};
-  return m.r.rule;
+  return m.r.made({x}, {x});
 }
 
 std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims) {
@@ -131,61 +129,41 @@ ir::KindFn float_kinds(std::size_t results, Ints real) {
   };
 }
 
-// Views with all leading dimensions merged, copied first where their strides do not allow it.
-struct Batch {
-  View view;
-  std::optional<View> from;
-  explicit Batch(const View& v, int core = 2) {
-    std::vector<int> groups{v.rank() - core};
-    for (int i = 0; i < core; ++i) groups.push_back(1);
-    if (auto made = merged(v, groups)) {
-      view = *made;
-    } else {
-      from = v;
-      view = *merged(runtime::contiguous(v.dtype, v.shape), groups);
-    }
-  }
-};
+// All leading dimensions merged.
+MergedView batch_of(const View& v, int core = 2) {
+  std::vector<int> groups(static_cast<std::size_t>(core) + 1, 1);
+  groups[0] = v.rank() - core;
+  return {v, groups};
+}
 
 }  // namespace
 
 ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
   return [f, core](const KernelCall& c) -> BoundKernel {
-    std::vector<Batch> in, out;
-    for (auto& v : c.in) in.emplace_back(v);
+    std::vector<MergedView> in, out;
+    for (auto& v : c.in) in.push_back(batch_of(v));
     bool nothing = true;
     for (std::size_t i = 0; i < c.out.size(); ++i) {
-      out.emplace_back(c.out[i], i < core.size() ? core[i] : 2);
+      out.push_back(batch_of(c.out[i], i < core.size() ? core[i] : 2));
       nothing &= runtime::numel(c.out[i].shape) == 0;
     }
     runtime::Pool& pool = c.pool;
     Attrs attrs = c.attrs;
     return [=, &pool](void* const* i, void* const* o) mutable {
       if (nothing) return;
-      std::vector<runtime::BufferRef> held;
+      std::vector<runtime::BufferRef> held(in.size());
       std::vector<View> ins, outs;
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        void* data = i[k];
-        if (auto& from = in[k].from) {
-          held.push_back(pool.scratch(
-              static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
-          runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held.back()->data()));
-          data = held.back()->data();
-        }
-        ins.push_back(at(in[k].view, data));
-      }
+      for (std::size_t k = 0; k < in.size(); ++k) ins.push_back(at(in[k].view, in[k].data(pool, i[k], held[k])));
       for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, o[k]));
       f(ins, outs, attrs, &pool.stop());
     };
   };
 }
 
-OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results,
-                 Ints real) {
-  OpDef row{.name = name, .signature = signature, .doc = doc};
-  row.dtype = {Operands::AsIs, float_kinds(results, std::move(real))};
+OpDef matrix_row(std::string_view signature, std::string_view doc, std::size_t results, Ints real) {
+  OpDef row = internal_row(signature, doc);
+  row.dtype.result = float_kinds(results, std::move(real));
   row.explicit_refuses = matrix_refuses;
-  row.internal = true;
   row.flops = 10;
   return row;
 }

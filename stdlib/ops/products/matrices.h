@@ -42,8 +42,7 @@ FactorRule square_factors(const OpCall& call);  // a square matrix for each
 std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims);
 std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule& rule);
 // `real`: results that are real of complex matrices too.
-OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results,
-                 Ints real = {});
+OpDef matrix_row(std::string_view signature, std::string_view doc, std::size_t results, Ints real = {});
 
 // ---- kernels: views of rank 3 [batch, rows, columns]; results that hold a vector (`core` 1) or a number (0) a matrix
 // have rank 2 or 1.

@@ -59,16 +59,16 @@ Vars avg_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_pooling(OpTable& t) {
-  t.add(composite_row("max_pool",
-                      "max_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none)",
-                      "The largest of each window.", max_pool,
-                      "[2, 4, 6, 2] stride=[2] padding='VALID' window=[2, 2]; "
-                      "[2, 4, 2] stride=[1] padding='SAME' window=[3]"));
-  t.add(composite_row("avg_pool",
-                      "avg_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none)",
-                      "The mean of each window; padding counts as zeros.", avg_pool,
-                      "[2, 4, 6, 2] stride=[2] padding='VALID' window=[2, 2]; "
-                      "[2, 4, 2] stride=[1] padding='SAME' window=[3]"));
+  add_composite(t, "max_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none)",
+                "The largest of each window.",
+                "[2, 4, 6, 2] stride=[2] padding='VALID' window=[2, 2]; "
+                "[2, 4, 2] stride=[1] padding='SAME' window=[3]",
+                max_pool);
+  add_composite(t, "avg_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none)",
+                "The mean of each window; padding counts as zeros.",
+                "[2, 4, 6, 2] stride=[2] padding='VALID' window=[2, 2]; "
+                "[2, 4, 2] stride=[1] padding='SAME' window=[3]",
+                avg_pool);
 }
 
 }  // namespace shard::stdlib

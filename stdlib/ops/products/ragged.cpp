@@ -38,10 +38,9 @@ FactorRule ragged_factors(const OpCall& call) {
     for (int f : dims) made.push_back({f});
     return made;
   };
-  r.rule.operands = {value({rows, summed}), outer ? value({rows, columns}) : value({groups, summed, columns}),
-                     value({groups})};
-  r.rule.results = {outer ? value({groups, summed, columns}) : value({rows, columns})};
-  return r.rule;
+  return r.made(
+      {value({rows, summed}), outer ? value({rows, columns}) : value({groups, summed, columns}), value({groups})},
+      {outer ? value({groups, summed, columns}) : value({rows, columns})});
 }
 
 // The core of one batch entry: its last `rank` dimensions.
@@ -105,16 +104,16 @@ Var summed_whole(Builder& b, Var x) {
 
 Var swapped(Builder& b, Var x) { return b.call("permute", {x}, {{"perm", Ints{-1, -2}}}); }
 
-OpDef ragged_row(std::string_view name, std::string_view signature, std::string_view doc, bool outer) {
-  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = ragged_factors};
-  row.dtype = {Operands::AsIs, [](const OpCall& call) {
-                 if (call.in[2].dtype != DType::I32 || call.in[0].dtype != call.in[1].dtype)
-                   fail("type", std::string(call.op.name) + " takes two arrays of one type and i32 sizes, got " +
-                                    runtime::to_string(call.in[0]) + ", " + runtime::to_string(call.in[1]) + " and " +
-                                    runtime::to_string(call.in[2]));
-                 return std::vector<Kind>{{call.in[0].dtype, false}};
-               }};
-  row.of_complex = complex::bilinear(name);
+OpDef ragged_row(std::string_view signature, std::string_view doc, bool outer) {
+  OpDef row = internal_row(signature, doc, ragged_factors);
+  row.dtype.result = [](const OpCall& call) {
+    if (call.in[2].dtype != DType::I32 || call.in[0].dtype != call.in[1].dtype)
+      fail("type", std::string(call.op.name) + " takes two arrays of one type and i32 sizes, got " +
+                       runtime::to_string(call.in[0]) + ", " + runtime::to_string(call.in[1]) + " and " +
+                       runtime::to_string(call.in[2]));
+    return std::vector<Kind>{{call.in[0].dtype, false}};
+  };
+  row.of_complex = complex::bilinear(row.name);
   row.hlo = [outer](const hlo::Use& u) { return ragged_hlo(u, outer); };
   row.kernel = ragged_kernel(outer);
   row.flops = 2;
@@ -127,7 +126,6 @@ OpDef ragged_row(std::string_view name, std::string_view signature, std::string_
                  axes_text(call.in[i], static_cast<int>(d)) + ": `shard` it so that this dimension is whole first";
     return std::nullopt;
   };
-  row.internal = true;
   return row;
 }
 
@@ -142,8 +140,7 @@ Vars ragged_dot(Builder& b, std::span<const Var> in, const Attrs&) {
 }  // namespace
 
 void register_ragged(OpTable& t) {
-  OpDef rows =
-      ragged_row("ragged_rows", "ragged_rows(x, w, sizes)", "Rows in groups, each group times a matrix.", false);
+  OpDef rows = ragged_row("ragged_rows(x, w, sizes)", "Rows in groups, each group times a matrix.", false);
   rows.derivative = Transposes{
       {0, 1}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type&) -> Var {
         if (operand == 0)
@@ -152,8 +149,7 @@ void register_ragged(OpTable& t) {
       }};
   rows.samples = "[6, 4] [2, 4, 2] i32[2] 0..4; [2, 4, 2] [2, 3, 2, 4] i32[2, 3] 0..3";
   t.add(std::move(rows));
-  OpDef outer =
-      ragged_row("ragged_outer", "ragged_outer(x, y, sizes)", "The product xᵀ y of each group of rows.", true);
+  OpDef outer = ragged_row("ragged_outer(x, y, sizes)", "The product xᵀ y of each group of rows.", true);
   outer.derivative = Transposes{
       {0, 1}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type&) -> Var {
         if (operand == 0)
@@ -162,10 +158,9 @@ void register_ragged(OpTable& t) {
       }};
   outer.samples = "[6, 4] [6, 2] i32[2] 0..4";
   t.add(std::move(outer));
-  t.add(
-      composite_row("ragged_dot", "ragged_dot(x, w, sizes)",
-                    "The rows of x in groups of these sizes, one after another, each group times its own matrix of w.",
-                    ragged_dot, "[6, 4] [2, 4, 2] i32[2] 0..4"));
+  add_composite(t, "ragged_dot(x, w, sizes)",
+                "The rows of x in groups of these sizes, one after another, each group times its own matrix of w.",
+                "[6, 4] [2, 4, 2] i32[2] 0..4", ragged_dot);
 }
 
 }  // namespace shard::stdlib

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -103,12 +103,12 @@ Vars resize(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_resize(OpTable& t) {
-  t.add(composite_row("resize", "resize(x, shape: ints, method: str = \"linear\", antialias: bool = true)",
-                      "An array of other sizes: \"nearest\", \"linear\", \"cubic\", \"lanczos3\" or \"lanczos5\"; "
-                      "antialias: a smaller one is smoothed.",
-                      resize,
-                      "[2, 4, 6, 2] shape=[2, 8, 3, 2] method='linear'; [4, 6] shape=[4, 4] method='nearest'; "
-                      "[8, 6] shape=[4, 3] method='cubic' antialias=false; [8] shape=[6] method='lanczos3'"));
+  add_composite(t, "resize(x, shape: ints, method: str = \"linear\", antialias: bool = true)",
+                "An array of other sizes: \"nearest\", \"linear\", \"cubic\", \"lanczos3\" or \"lanczos5\"; "
+                "antialias: a smaller one is smoothed.",
+                "[2, 4, 6, 2] shape=[2, 8, 3, 2] method='linear'; [4, 6] shape=[4, 4] method='nearest'; "
+                "[8, 6] shape=[4, 3] method='cubic' antialias=false; [8] shape=[6] method='lanczos3'",
+                resize);
 }
 
 }  // namespace shard::stdlib

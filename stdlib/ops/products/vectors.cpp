@@ -4,7 +4,7 @@
 
 #include "stdlib/ops/complex.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -26,9 +26,7 @@ FactorRule line_factors(const OpCall& call) {
     made.push_back({r.factor(n, FactorKind::Whole)});
     return made;
   };
-  r.rule.operands = {line(line_length(x)), line(line_length(y))};
-  r.rule.results = {line(line_length(x) + line_length(y) - 1)};
-  return r.rule;
+  return r.made({line(line_length(x)), line(line_length(y))}, {line(line_length(x) + line_length(y) - 1)});
 }
 
 template <class T, class Sum>
@@ -63,10 +61,8 @@ BoundKernel bind_convolve(const KernelCall& c) {
 Var reversed(Builder& b, Var x) { return b.call("rev", {x}, {{"axes", Ints{-1}}}); }
 
 void register_lines(OpTable& t) {
-  OpDef row{.name = "convolve_lines",
-            .signature = "convolve_lines(x, y)",
-            .doc = "The whole convolution of lines, in f32 or f64.",
-            .factors = line_factors};
+  OpDef row = internal_row("convolve_lines(x, y)", "The whole convolution of lines, in f32 or f64.", line_factors);
+  row.dtype.operands = Operands::Promote;
   row.dtype.result = [](const OpCall& call) {
     for (auto& type : call.in)
       if (type.dtype != DType::F32 && type.dtype != DType::F64)
@@ -95,7 +91,6 @@ void register_lines(OpTable& t) {
     return std::nullopt;
   };
   row.flops = 2;
-  row.internal = true;
   row.samples = "[6] [4]; [2, 4] [2, 3]; f64[1] f64[4]";
   t.add(std::move(row));
 }
@@ -214,22 +209,21 @@ Vars polyval(Builder& b, std::span<const Var> in, const Attrs&) {
 
 void register_vectors(OpTable& t) {
   register_lines(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
-  add("kron", "kron(x, y)", "Every element of x times all of y, in blocks.", kron,
-      "[4, 2] [2, 4]; [4] [2, 2]; i32[2] [4]");
-  add("cross", "cross(x, y, axis: int = -1)", "The vector product of vectors of 3 (or 2) numbers.", cross,
-      "[4, 3] [4, 3]; [3, 4] [3, 4] axis=0; [4, 2] [2]; [3] [4, 2]");
-  add("vdot", "vdot(x, y)", "The sum of the products of all elements, those of x conjugated.", vdot,
-      "[6] [6]; [4, 6] [4, 6]; [2, 4] [8]; [] []; i32[4] i32[4]");
-  add("convolve", "convolve(x, y, mode: str = \"full\")",
+  add_composite(t, "kron(x, y)", "Every element of x times all of y, in blocks.",
+                "[4, 2] [2, 4]; [4] [2, 2]; i32[2] [4]", kron);
+  add_composite(t, "cross(x, y, axis: int = -1)", "The vector product of vectors of 3 (or 2) numbers.",
+                "[4, 3] [4, 3]; [3, 4] [3, 4] axis=0; [4, 2] [2]; [3] [4, 2]", cross);
+  add_composite(t, "vdot(x, y)", "The sum of the products of all elements, those of x conjugated.",
+                "[6] [6]; [4, 6] [4, 6]; [2, 4] [8]; [] []; i32[4] i32[4]", vdot);
+  add_composite(
+      t, "convolve(x, y, mode: str = \"full\")",
       "The convolution of two vectors: all of it, as long as the longer one (same), or where the shorter one lies "
       "inside (valid).",
-      convolution("convolve", false), "[6] [4] mode='full'; [4] [6] mode='same'; [8] [3] mode='valid'");
-  add("correlate", "correlate(x, y, mode: str = \"valid\")", "The convolution of a vector with the reverse of another.",
-      convolution("correlate", true), "[6] [4] mode='full'; [4] [6] mode='same'; [8] [3] mode='valid'");
-  add("polyval", "polyval(p, x)", "The polynomial with coefficients p, the highest power first, at x.", polyval,
-      "[3] [4, 6]; [2, 4] [4]; i32[3] i32[4]");
+      "[6] [4] mode='full'; [4] [6] mode='same'; [8] [3] mode='valid'", convolution("convolve", false));
+  add_composite(t, "correlate(x, y, mode: str = \"valid\")", "The convolution of a vector with the reverse of another.",
+                "[6] [4] mode='full'; [4] [6] mode='same'; [8] [3] mode='valid'", convolution("correlate", true));
+  add_composite(t, "polyval(p, x)", "The polynomial with coefficients p, the highest power first, at x.",
+                "[3] [4, 6]; [2, 4] [4]; i32[3] i32[4]", polyval);
 }
 
 }  // namespace shard::stdlib

@@ -64,9 +64,7 @@ FactorRule sum_factors(const OpCall& call) {
     r.rule.factors[static_cast<std::size_t>(dims[l.lead + l.count + i][0])].kind = FactorKind::Whole;
   }
   out.push_back(dims.back());
-  r.rule.operands = {dims};
-  r.rule.results = {out};
-  return r.rule;
+  return r.made({dims}, {out});
 }
 
 // Calls f(k) for each element k of a window, in order.
@@ -202,12 +200,10 @@ Var windows_sum(Builder& b, Var windows, const Overlay& how) {
 }
 
 void register_windows_sum(OpTable& t) {
-  OpDef row{.name = "windows_sum",
-            .signature = "windows_sum(x, size: ints, stride: ints, before: ints, dilation: ints? = none)",
-            .doc = "Windows laid over each other and added: the transpose of `windows`."};
+  OpDef row = internal_row("windows_sum(x, size: ints, stride: ints, before: ints, dilation: ints? = none)",
+                           "Windows laid over each other and added: the transpose of `windows`.");
   row.factors = sum_factors;
   row.shape = sum_shape;
-  row.dtype.operands = Operands::AsIs;
   row.derivative = Transposes{{}, false, sum_transpose};
   row.hlo = sum_hlo;
   row.of_complex = ir::OnParts{};
@@ -223,7 +219,6 @@ void register_windows_sum(OpTable& t) {
     return size_change_refuses("a sum of windows", positions, sum_shape(call)[0]);
   };
   row.partition = sum_locally;
-  row.internal = true;
   row.samples =
       "[2, 4, 3, 4] size=[6] stride=[1] before=[0]; [2, 4, 2, 2] size=[8] stride=[2] before=[1]; "
       "[3, 4, 2, 3, 2] size=[7, 4] stride=[2, 1] before=[0, 1]; [8, 2, 3] size=[16] stride=[2] before=[0]; "

@@ -1,6 +1,5 @@
 // `if` on a condition that only a run knows. Both branches are traced as regions of the core operation `branch`; the
 // variables that they assign are results beside the value. Host numbers among them become arrays.
-#include "interpreter/lang/eval/flow/traced_flow.h"
 #include "interpreter/lang/eval/flow/traced_region.h"
 #include "interpreter/lang/eval/impl.h"
 
@@ -15,7 +14,7 @@ namespace {
 
 struct Branch {
   Traced traced;
-  std::vector<HollowTree> results;  // the value, then the variables that a branch assigns
+  std::vector<TreeStructure> results;  // the value, then the variables that a branch assigns
 };
 
 class TracedIf {
@@ -56,7 +55,7 @@ class TracedIf {
     return out;
   }
 
-  void check_alike(const std::string& what, const HollowTree& a, const HollowTree& b) {
+  void check_alike(const std::string& what, const TreeStructure& a, const TreeStructure& b) {
     if (!same_structure(a.tree(), b.tree()) || a.size() != b.size())
       m_.fail("branch", e_.span,
               "both branches of an `if` that is traced must give values of one structure: " + what + " is " +

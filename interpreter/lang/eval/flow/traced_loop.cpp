@@ -1,10 +1,9 @@
 // `while` and `for` on conditions and ranges that only a run knows. The body is traced as a region of the core
 // operation `while_loop`; the variables that it assigns are its carry. Host numbers among them become arrays.
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/lang/eval/flow/traced_flow.h"
 #include "interpreter/lang/eval/flow/traced_region.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/native.h"
 
 namespace shard::lang {
 
@@ -78,7 +77,7 @@ class TracedLoop {
       const std::optional<Tensor> next = loop_.turn(first_ ? &params[0] : nullptr);
       std::vector<Tensor> out;
       for (std::size_t i = 0; i < vars_.size(); ++i) {
-        const HollowTree after = take_results(m_, vars_.at(i), out, loop_.span);
+        const TreeStructure after = take_results(m_, vars_.at(i), out, loop_.span);
         if (!same_structure(after.tree(), results_[i].tree()) || !after.same_places(results_[i]))
           m_.fail("loop", loop_.span,
                   "a variable of a `" + loop_.word + "` that is traced keeps its type: `" + vars_.name(i) +
@@ -144,9 +143,9 @@ class TracedLoop {
   Impl& m_;
   const Loop& loop_;
   Variables vars_;
-  std::size_t first_;                // of the variables' values in the carry: behind the counter
-  std::vector<Tensor> carry_;        // what comes in
-  std::vector<HollowTree> results_;  // of the variables; places behind the counter
+  std::size_t first_;                   // of the variables' values in the carry: behind the counter
+  std::vector<Tensor> carry_;           // what comes in
+  std::vector<TreeStructure> results_;  // of the variables; places behind the counter
   std::vector<runtime::Type> types_;
   Traced body_, condition_;
 };

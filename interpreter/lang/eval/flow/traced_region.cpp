@@ -53,13 +53,13 @@ Value run_region(Impl& m, const Expr& body, const char* what) {
   return v;
 }
 
-HollowTree take_results(Impl& m, const Value& v, std::vector<Tensor>& results, Span span) {
+TreeStructure take_results(Impl& m, const Value& v, std::vector<Tensor>& results, Span span) {
   for (const Value& leaf : leaves(v))
     if (m.checker && is_nothing(leaf)) only_in_a_run(span);  // an error took it away
   return take_leaves(v, Take::ArraysAndNumbers, results, [&](const Value& leaf) { return m.in.tensor(leaf, span); });
 }
 
-void add_names(const std::string& variable, const HollowTree& r, std::vector<std::string>& out) {
+void add_names(const std::string& variable, const TreeStructure& r, std::vector<std::string>& out) {
   for (std::size_t i = 0; i < r.size(); ++i)
     if (r.place(i) >= 0) out.push_back(variable + leaf_at(r.tree(), nullptr, i).path);
 }
@@ -97,7 +97,7 @@ runtime::Kind joined(runtime::Kind mine, runtime::Kind other) {
   return both && (other.weak || both->dtype == other.dtype) ? *both : mine;
 }
 
-std::vector<Owner> owners(const std::vector<HollowTree>& results, const std::vector<std::string>& variables) {
+std::vector<Owner> owners(const std::vector<TreeStructure>& results, const std::vector<std::string>& variables) {
   std::vector<Owner> out;
   for (std::size_t k = 0; k < results.size(); ++k) {
     for (std::size_t i = 0; i < results[k].size(); ++i)

@@ -17,10 +17,7 @@ class Variables {
   Variables(Interpreter::Impl& m, const void* node, grammar::Span span);
   std::size_t size() const { return list_.size(); }
   const std::string& name(std::size_t i) const { return list_[i].name; }
-  Value& at(std::size_t i) {
-    CellRef c = m_.cell_of(list_[i].slot);
-    return c ? c->value : m_.frame().locals[list_[i].slot.index];
-  }
+  Value& at(std::size_t i) { return *m_.place_of(list_[i].slot); }
   const Value& before(std::size_t i) const { return before_[i]; }
   void restore() {
     for (std::size_t i = 0; i < size(); ++i) at(i) = before_[i];
@@ -51,9 +48,10 @@ class Variables {
 // Runs the part; leaving it by `break`, `continue` or `return` is an error. `what`: "branch", "loop".
 Value run_region(Interpreter::Impl& m, const grammar::Expr& body, const char* what);
 // A value as a region gives it back: its arrays and numbers are results, behind those that are there.
-HollowTree take_results(Interpreter::Impl& m, const Value& v, std::vector<trace::Tensor>& results, grammar::Span span);
+TreeStructure take_results(Interpreter::Impl& m, const Value& v, std::vector<trace::Tensor>& results,
+                           grammar::Span span);
 // Adds how messages name the results: `a`, `s.w`, `[0]`.
-void add_names(const std::string& variable, const HollowTree& r, std::vector<std::string>& out);
+void add_names(const std::string& variable, const TreeStructure& r, std::vector<std::string>& out);
 
 // What regions capture, without repetition.
 class Captures {
@@ -80,6 +78,6 @@ struct Owner {
     return {want, have, variable, tree, leaf};
   }
 };
-std::vector<Owner> owners(const std::vector<HollowTree>& results, const std::vector<std::string>& variables);
+std::vector<Owner> owners(const std::vector<TreeStructure>& results, const std::vector<std::string>& variables);
 
 }  // namespace shard::lang

@@ -1,7 +1,5 @@
-#include "interpreter/lang/eval/index/array_ops.h"
-
 #include "interpreter/ir/core_ops.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/index/index_plan.h"
 
 namespace shard::lang {
 
@@ -10,7 +8,7 @@ using trace::Tensor;
 
 ArrayOps::ArrayOps(Interpreter& in, grammar::Span span)
     : in_(in), ctx_(in.context()), core_(in.context().table().core()), span_(span) {
-  ctx_.set_span(in.impl().recorded_at(span));
+  ctx_.set_span(in.recorded_at(span));
 }
 Tensor ArrayOps::slice(const T& x, ir::Ints start, ir::Ints limit, ir::Ints step) {
   return ctx_.apply1(*core_.slice, {x},

@@ -1,9 +1,10 @@
-// `x[items]` of any value: arrays go to index_array, the rest (lists, tuples, strings, ranges, records) is picked here.
+// `x[items]` of any value: the items between the brackets, and what they pick. Arrays go to index_array, the rest
+// (lists, tuples, strings, ranges, records) is picked here.
 #include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/index/items.h"
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/eval/index/index.h"
+#include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
@@ -26,7 +27,91 @@ Value keys_type(Impl& m, const std::vector<IndexItem>& sizes, Span span) {
   return Value(std::make_shared<const runtime::Type>(runtime::Type::of(runtime::DType::Key, std::move(shape))));
 }
 
+// x[2..5] is x[2:5], so that an index of ranges (shards, from_blocks) can be used as it is.
+void range_to_slice(IndexItem& item) {
+  const Range* r = item.value.get<Range>();
+  if (!r || item.slice) return;
+  item.start = Value(r->begin);
+  item.stop = Value(std::max(r->begin, r->end));
+  item.slice = true;
+  item.value = Value();
+}
+
 }  // namespace
+
+std::vector<IndexItem> eval_items(Interpreter& in, const Index& x) {
+  std::vector<IndexItem> out;
+  out.reserve(x.items.size());
+  for (const Item& i : x.items) {
+    IndexItem item;
+    item.span = i.span;
+    item.ellipsis = i.ellipsis;
+    item.slice = i.slice;
+    if (i.value) item.value = in.eval(*i.value);
+    if (i.start) item.start = in.eval(*i.start);
+    if (i.stop) item.stop = in.eval(*i.stop);
+    if (i.step) item.step = in.eval(*i.step);
+    // x[(i, j)] is x[i, j]
+    if (auto* t = item.value.get<std::shared_ptr<Tuple>>(); t && x.items.size() == 1) {
+      for (const Value& v : (*t)->items) {
+        IndexItem one;
+        one.span = i.span;
+        one.value = v;
+        range_to_slice(one);
+        out.push_back(std::move(one));
+      }
+      return out;
+    }
+    range_to_slice(item);
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+std::int64_t position(Interpreter& in, std::int64_t size, const Value& index, Span span, const char* what) {
+  const std::int64_t i = in.integer(index, span, "an index");
+  const std::int64_t p = i < 0 ? i + size : i;
+  if (p < 0 || p >= size)
+    in.fail("index", span,
+            "index " + std::to_string(i) + " is out of range for a " + what + " of " + std::to_string(size),
+            {size ? "indices go from " + std::to_string(-size) + " to " + std::to_string(size - 1) : "it is empty"});
+  return p;
+}
+
+std::size_t list_position(Interpreter& in, const Value& list, const Value& index, Span span) {
+  return static_cast<std::size_t>(position(in, static_cast<std::int64_t>(list.items()->size()), index, span,
+                                           list.is<std::shared_ptr<List>>() ? "list" : "tuple"));
+}
+
+Picked picked_by(Interpreter& in, const IndexItem& slice, std::int64_t size, Span span) {
+  auto given = [](const std::optional<Value>& v) { return v && !v->is_none(); };
+  auto number = [&](const std::optional<Value>& v) { return in.integer(*v, span, "a bound of a slice"); };
+  Picked out;
+  if (Checker* checker = in.checker())
+    for (const auto* v : {&slice.start, &slice.stop, &slice.step}) {
+      const std::int64_t n = given(*v) ? number(*v) : 0;
+      if (!is_unknown_size(n) && !is_unknown_size(-(n + 1))) continue;
+      out.unknown = true;
+      out.count = checker->fresh_size();
+      return out;
+    }
+  if (given(slice.step)) out.step = number(slice.step);
+  if (out.step == 0) in.fail("value", span, "the step of a slice is 0");
+  const bool forward = out.step > 0;
+  auto bound = [&](const std::optional<Value>& v, std::int64_t otherwise) {
+    if (!given(v)) return otherwise;
+    std::int64_t i = number(v);
+    if (i < 0) i = i < -size ? -1 : i + size;
+    return forward ? std::clamp<std::int64_t>(i, 0, size) : std::min(i, size - 1);
+  };
+  const std::int64_t from = bound(slice.start, forward ? 0 : size - 1), to = bound(slice.stop, forward ? size : -1);
+  const std::int64_t reach = forward ? to - from : from - to;
+  const std::int64_t by = forward ? out.step : out.step == INT64_MIN ? INT64_MAX : -out.step;
+  out.count = reach > 0 ? (reach - 1) / by + 1 : 0;
+  out.start = out.count ? from : 0;
+  if (out.count <= 1) out.step = 1;
+  return out;
+}
 
 Value eval_index(Impl& m, const Expr& e, const Index& x) {
   Value scratch;
@@ -38,9 +123,9 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
   if (!object) scratch = m.eval(*x.object), object = &scratch;
   if (plain && object->items()) {
     Value index = m.eval(*x.items[0].value);
-    if (index.is<std::int64_t>()) return (*object->items())[list_position(m, *object, index, e.span)];
+    if (index.is<std::int64_t>()) return (*object->items())[list_position(m.in, *object, index, e.span)];
   }
-  std::vector<IndexItem> items = eval_items(m, x);
+  std::vector<IndexItem> items = eval_items(m.in, x);
   if (auto* t = object->get<Tensor>()) {
     try {
       return m.at(e.span, [&] { return Value(index_array(m.in, *t, items, e.span)); });
@@ -63,12 +148,12 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
                            : std::vector<std::string>{});
   const IndexItem& item = items[0];
   if (auto* list = object->items()) {
-    if (!item.slice) return (*list)[list_position(m, *object, item.value, e.span)];
+    if (!item.slice) return (*list)[list_position(m.in, *object, item.value, e.span)];
     std::vector<Value> out;
     const Picked p = picked_by(m.in, item, static_cast<std::int64_t>(list->size()), item.span);
     if (p.unknown) only_in_a_run(item.span);
     for (std::int64_t i = 0; i < p.count; ++i) out.push_back((*list)[static_cast<std::size_t>(p.start + i * p.step)]);
-    return object->is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+    return object->with_items(std::move(out));
   }
   if (object->fields()) {
     if (!item.slice && item.value.is_string()) return m.field(*object, item.value.str(), e.span);
@@ -78,7 +163,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     std::vector<std::string> text = code_points(object->str());
     const auto size = static_cast<std::int64_t>(text.size());
     if (!item.slice)
-      return Value::string(text[static_cast<std::size_t>(position(m, size, item.value, e.span, "string"))]);
+      return Value::string(text[static_cast<std::size_t>(position(m.in, size, item.value, e.span, "string"))]);
     std::string out;
     const Picked p = picked_by(m.in, item, size, item.span);
     if (p.unknown) only_in_a_run(item.span);
@@ -88,7 +173,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
   if (auto* spec = object->get<std::shared_ptr<const Spec>>()) {
     const std::vector<SpecEntry>& dims = (*spec)->dims;
     const auto size = static_cast<std::int64_t>(dims.size());
-    if (!item.slice) return entry_of(dims[static_cast<std::size_t>(position(m, size, item.value, e.span, "spec"))]);
+    if (!item.slice) return entry_of(dims[static_cast<std::size_t>(position(m.in, size, item.value, e.span, "spec"))]);
     auto out = std::make_shared<Spec>();
     const Picked p = picked_by(m.in, item, size, item.span);
     if (p.unknown) only_in_a_run(item.span);
@@ -97,7 +182,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     return Value(std::shared_ptr<const Spec>(std::move(out)));
   }
   if (auto* r = object->get<Range>(); r && !item.slice)
-    return r->begin + position(m, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");
+    return r->begin + position(m.in, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");
   m.fail("type", e.span, kind_name(*object) + " cannot be indexed");
 }
 

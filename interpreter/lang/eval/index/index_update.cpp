@@ -4,7 +4,6 @@
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/eval/index/index_plan.h"
-#include "interpreter/lang/eval/index/masks.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::lang {

@@ -1,5 +1,5 @@
 // One annotation against one value. A spec lays the value out: on auto axes it is a constraint, on explicit axes it is
-// checked and nothing moves. A type (annotation_types.cpp) checks dtype, shape and, on explicit axes, layout; names of
+// checked and nothing moves. A type checks dtype, shape and, on explicit axes, layout; names of
 // sizes bind on first use in a call.
 #pragma once
 #include <string>
@@ -30,6 +30,9 @@ class AnnotationCheck {
   };
 
   std::string what() const { return path_.empty() ? what_ : "`" + path_.substr(path_[0] == '.') + "` of " + what_; }
+  // A list or tuple of n parts, each as `checked` gives it.
+  template <class F>
+  Value each_item(const Value& v, std::size_t n, grammar::Span annotation, const F& checked);
   [[noreturn]] void misfit(grammar::Span annotation, const Value& v);
   // A wrong layout; the fix is a `shard`.
   [[noreturn]] void misplaced(std::string why, std::vector<std::string> notes, const std::string& spec);
@@ -41,11 +44,10 @@ class AnnotationCheck {
   Value type(const grammar::TypeLit& t, grammar::Span where, Value v);
   runtime::Type type_of(const Value& v, runtime::DType wanted, const std::string& written) const;
   std::string size(const grammar::TypeDim& d, std::size_t at, std::int64_t n);  // why it does not fit; "" where it does
-  std::int64_t* bound(std::int32_t id);  // the size that a name has in this call; null where it has none yet
   void layout_of_type(const grammar::TypeLit& t, grammar::Span where, const runtime::Type& have, std::size_t open,
                       std::size_t rank);
-  // Which axes it is pending and reduced over. A reduced value is as good as a whole one where the annotation does not
-  // say.
+  // Which axes it is unreduced and reduced over. A reduced value is as good as a whole one where the annotation does
+  // not say.
   void groups_of_type(const grammar::TypeLit& t, grammar::Span where, const runtime::Type& have,
                       const runtime::Mesh& mesh, const std::string& spec);
 

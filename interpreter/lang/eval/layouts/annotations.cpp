@@ -1,6 +1,8 @@
 // Annotations of parameters and results, as the evaluator and those who wrap functions meet them.
 #include "interpreter/lang/eval/layouts/annotations.h"
 
+#include "grammar/kept.h"
+#include "grammar/walk.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/annotation_check.h"
 #include "interpreter/lang/report/written.h"
@@ -14,29 +16,25 @@ namespace {
 
 // The expressions of annotations that are evaluated where the fn is, in order.
 void spec_expressions(const Annot& a, std::vector<const Expr*>& out) {
-  if (auto* s = std::get_if<SpecAnnot>(&a.node))
-    out.push_back(s->spec.get());
-  else if (auto* t = std::get_if<TupleAnnot>(&a.node)) {
-    for (auto& e : t->elements) spec_expressions(*e, out);
-  } else if (auto* l = std::get_if<ListAnnot>(&a.node)) {
-    for (auto& e : l->elements) spec_expressions(*e, out);
-  } else if (auto* r = std::get_if<RecordAnnot>(&a.node)) {
-    for (auto& e : r->fields) spec_expressions(*e.annot, out);
-  }
+  each_leaf(a, [&](const Annot& leaf) {
+    if (auto* s = std::get_if<SpecAnnot>(&leaf.node)) out.push_back(s->spec.get());
+  });
 }
 
 // The names that a function's type annotations bind.
 void size_names(const Annot& a, std::vector<std::int32_t>& out) {
-  if (auto* t = std::get_if<TypeAnnot>(&a.node)) {
-    for (const TypeDim& d : std::get<TypeLit>(t->type->node).dims)
-      if (d.size && std::holds_alternative<NameRef>(d.size->node)) out.push_back(d.size->id);
-  } else if (auto* u = std::get_if<TupleAnnot>(&a.node)) {
-    for (auto& e : u->elements) size_names(*e, out);
-  } else if (auto* l = std::get_if<ListAnnot>(&a.node)) {
-    for (auto& e : l->elements) size_names(*e, out);
-  } else if (auto* r = std::get_if<RecordAnnot>(&a.node)) {
-    for (auto& e : r->fields) size_names(*e.annot, out);
-  }
+  each_leaf(a, [&](const Annot& leaf) {
+    if (auto* t = std::get_if<TypeAnnot>(&leaf.node))
+      for (const TypeDim& d : std::get<TypeLit>(t->type->node).dims)
+        if (d.size && std::holds_alternative<NameRef>(d.size->node)) out.push_back(d.size->id);
+  });
+}
+
+std::string of_function(const Function& f) { return f.name.empty() ? "" : " of `" + f.name + "`"; }
+
+std::string parameter_of(const Function& f, std::size_t i) {  // "`x` of `f`"
+  auto* name = std::get_if<NamePattern>(&f.params[i].pattern->node);
+  return (name ? "`" + name->name + "`" : "argument " + std::to_string(i + 1)) + of_function(f);
 }
 
 std::size_t first_value(const Function& f, std::size_t parameter) {
@@ -74,7 +72,8 @@ Value specs_of(const Annot& a, const std::vector<Value>& values, std::size_t& at
 
 }  // namespace
 
-Value with_sizes(Impl& m, const Value& function, const std::vector<Value>& args, Span span) {
+Value with_sizes(Interpreter& in, const Value& function, const std::vector<Value>& args, Span span) {
+  Impl& m = in.impl();
   auto* f = function.get<std::shared_ptr<const Closure>>();
   if (!f || !(*f)->bare) return function;
   const Function& fn = *(*f)->function;
@@ -86,21 +85,16 @@ Value with_sizes(Impl& m, const Value& function, const std::vector<Value>& args,
   if (!types) return function;
   auto call = std::make_shared<Closure>(**f);
   FrameMemory memory(m.frames, *call);
-  FrameScope scope(m.frames, memory.frame);
+  const Kept scope(m.frames.active, &memory.frame);
   for (std::size_t i = 0; i < fn.params.size() && i < args.size(); ++i) {
     if (!fn.params[i].annot) continue;
-    auto* name = std::get_if<NamePattern>(&fn.params[i].pattern->node);
-    std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(i + 1);
-    if (!fn.name.empty()) what += " of `" + fn.name + "`";
-    AnnotationCheck(m, *call, first_value(fn, i), std::move(what), span, {}, true).check(*fn.params[i].annot, args[i]);
+    AnnotationCheck(m, *call, first_value(fn, i), parameter_of(fn, i), span, {}, true)
+        .check(*fn.params[i].annot, args[i]);
   }
   for (std::int32_t id : names) {
     if (!(m.flags(id) & kBindsSize)) continue;
-    const Slot s = m.slot(id);
-    const Value* v = s.where == Where::Local       ? &memory.frame.locals[s.index]
-                     : memory.frame.cells[s.index] ? &memory.frame.cells[s.index]->value
-                                                   : nullptr;
-    if (auto* n = v ? v->get<std::int64_t>() : nullptr) call->sizes.emplace_back(s, *n);
+    const Value* v = m.place_of(m.slot(id));
+    if (auto* n = v ? v->get<std::int64_t>() : nullptr) call->sizes.emplace_back(m.slot(id), *n);
   }
   return Value(std::shared_ptr<const Closure>(std::move(call)));
 }
@@ -117,15 +111,12 @@ std::vector<Value> annotation_values(Impl& m, const Function& f) {
 
 Value on_entry(Impl& m, const Closure& f, std::size_t parameter, Value v, Span span) {
   const Param& p = f.function->params[parameter];
-  auto* name = std::get_if<NamePattern>(&p.pattern->node);
-  std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(parameter + 1);
-  if (!f.function->name.empty()) what += " of `" + f.function->name + "`";
-  return AnnotationCheck(m, f, first_value(*f.function, parameter), std::move(what), span, span)
+  return AnnotationCheck(m, f, first_value(*f.function, parameter), parameter_of(*f.function, parameter), span, span)
       .check(*p.annot, std::move(v));
 }
 
 Value on_result(Impl& m, const Closure& f, Value v, Span span) {
-  std::string what = "the result" + (f.function->name.empty() ? std::string() : " of `" + f.function->name + "`");
+  std::string what = "the result" + of_function(*f.function);
   const Expr* last = given_by(*f.function->body);
   const std::size_t first = first_value(*f.function, f.function->params.size());
   return AnnotationCheck(m, f, first, std::move(what), span, last ? last->span : Span{})

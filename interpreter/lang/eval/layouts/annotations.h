@@ -12,7 +12,7 @@ Value on_entry(Interpreter::Impl& m, const Closure& f, std::size_t parameter, Va
 Value on_result(Interpreter::Impl& m, const Closure& f, Value v, grammar::Span span);
 // A bare function for one call: its parameters' types are checked on these (whole) arguments, but for layouts, and the
 // sizes bound.
-Value with_sizes(Interpreter::Impl& m, const Value& function, const std::vector<Value>& args, grammar::Span span);
+Value with_sizes(Interpreter& in, const Value& function, const std::vector<Value>& args, grammar::Span span);
 
 // The specs that the annotations of a function say, trees like the annotations; none where there is no annotation.
 struct FunctionSpecs {

@@ -1,5 +1,4 @@
-#include "interpreter/lang/eval/layouts/mesh_stmt.h"
-
+// `mesh m = (@X: 4, @Y: _ explicit) on devices`, and `rules { batch: @X }`.
 #include <algorithm>
 #include <cctype>
 #include <charconv>

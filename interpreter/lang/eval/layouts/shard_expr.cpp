@@ -1,9 +1,9 @@
-#include "interpreter/lang/eval/layouts/shard_expr.h"
+// `shard E as SPEC on MESH`, and the literals that layouts are written with.
+#include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/layouts/maker.h"
 #include "interpreter/lang/eval/layouts/spec.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
@@ -27,7 +27,7 @@ Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::
       m.fail("mesh", span, "a value can move to another mesh outside of traced code only",
              {"it is on " + runtime::to_string(*a.type.mesh), "the layout is on " + runtime::to_string(*layout.mesh)});
   }
-  m.ctx.set_span(m.recorded_at(span));
+  m.ctx.set_span(m.in.recorded_at(span));
   return m.ctx.apply1(*m.ctx.table().core().shard, {t},
                       from ? ir::crossing(layout, from) : ir::Attrs{{"layout", layout}});
 }
@@ -45,7 +45,7 @@ class Layer {
       if (!values || values->size() != items->size()) misfit(v, specs);
       std::vector<Value> out;
       for (std::size_t i = 0; i < items->size(); ++i) out.push_back(lay((*values)[i], (*items)[i]));
-      return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+      return v.with_items(std::move(out));
     }
     if (auto* r = specs.fields()) {
       const Record* fields = v.fields();
@@ -84,7 +84,7 @@ class Layer {
         if (const auto axis = around ? around->find(name) : std::nullopt) refuse_manual(*around, *axis, *t);
     ir::Layout layout;
     try {
-      layout = resolve_spec(m_, spec, t->type().rank(), span_, mesh_);
+      layout = m_.in.resolve(spec, t->type().rank(), span_, mesh_);
       for (runtime::AxisId a : layout.sharding.used_axes().list()) refuse_manual(*layout.mesh, a, *t);
     } catch (Error& e) {
       e.diagnostic.notes.push_back("the array is " + kind_name(v));
@@ -95,7 +95,7 @@ class Layer {
 
   // A type in place of an array: what `?` leaves open, nothing splits.
   Value laid_out(const runtime::Type& type, const Spec& spec) {
-    ir::Layout layout = resolve_spec(m_, spec, type.rank(), span_, mesh_);
+    ir::Layout layout = m_.in.resolve(spec, type.rank(), span_, mesh_);
     for (auto& d : layout.sharding.dims) d.open = false;
     if (layout.mesh) check_divides(layout, type.shape, span_);
     auto out = std::make_shared<runtime::Type>(type);
@@ -128,6 +128,62 @@ Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const r
 }
 
 namespace {
+
+// ---- expressions that make an array out of host numbers and keys alone: `normal(k, [n, m]) / sqrt(n)`
+
+// A row, or a function of the library that does nothing but give its value.
+bool pure(const Value& f) {
+  if (f.is<const ir::OpDef*>()) return true;
+  const auto* native = f.get<std::shared_ptr<const Native>>();
+  return native && !(*native)->acts;
+}
+
+// What a maker takes: literals, names and elements of what is no array or one of a single element, and what is made of
+// them.
+bool small(Impl& m, const Expr& e) {
+  if (const auto* list = std::get_if<ListLit>(&e.node))
+    return std::all_of(list->elements.begin(), list->elements.end(),
+                       [&](const Element& x) { return small(m, *x.value); });
+  if (const auto* call = std::get_if<Call>(&e.node)) {
+    const auto* name = std::get_if<NameRef>(&call->callee->node);
+    return name && pure(m.eval(*call->callee)) &&
+           std::all_of(call->args.begin(), call->args.end(), [&](const Arg& a) { return small(m, *a.value); });
+  }
+  if (const auto* part = std::get_if<Index>(&e.node)) {
+    const bool plain = std::holds_alternative<NameRef>(part->object->node) &&
+                       std::all_of(part->items.begin(), part->items.end(),
+                                   [&](const Item& i) { return !i.slice && i.value && small(m, *i.value); });
+    if (!plain) return false;
+  }
+  if (std::holds_alternative<NameRef>(e.node) || std::holds_alternative<Index>(e.node)) {
+    const Value v = m.eval(e);
+    const auto* t = v.get<trace::Tensor>();
+    return t ? runtime::numel(t->type().shape) == 1 : !v.items() && !v.fields() && !v.callable();
+  }
+  return std::holds_alternative<IntLit>(e.node) || std::holds_alternative<FloatLit>(e.node) ||
+         std::holds_alternative<BoolLit>(e.node) || std::holds_alternative<DTypeLit>(e.node);
+}
+
+bool calls(const Expr& e) {
+  if (const auto* two = std::get_if<Binary>(&e.node)) return calls(*two->left) || calls(*two->right);
+  if (const auto* one = std::get_if<Unary>(&e.node)) return calls(*one->operand);
+  return std::holds_alternative<Call>(e.node);
+}
+
+// Elementwise operators of makers: the order of their numbers hangs on no layout.
+bool made(Impl& m, const Expr& e) {
+  if (const auto* two = std::get_if<Binary>(&e.node)) {
+    const bool arithmetic =
+        two->op == BinaryOp::Add || two->op == BinaryOp::Sub || two->op == BinaryOp::Mul || two->op == BinaryOp::Div;
+    return arithmetic && made(m, *two->left) && made(m, *two->right);
+  }
+  if (const auto* one = std::get_if<Unary>(&e.node)) return made(m, *one->operand);
+  return small(m, e);
+}
+
+// Where such an array is laid out as it is made, several processes make it in one program with its layout, each its own
+// blocks, and none has it whole.
+bool makes_array(Impl& m, const Expr& e) { return calls(e) && made(m, e); }
 
 Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
   Value v = m.eval(*s.value), spec = m.eval(*s.spec);
@@ -238,7 +294,7 @@ Value eval_type(Impl& m, const Expr& e, const TypeLit& t) {
       m.fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh",
              {"declare one: mesh m = (@" + names[0] + ": 8)"});
     out->mesh = mesh;
-    return axes_named(m, names, *mesh, span, "");
+    return axes_named(m.in, names, *mesh, span, "");
   };
   for (const TypeDim& d : t.dims) {
     if (d.ellipsis || !d.size || std::holds_alternative<HoleLit>(d.size->node))
@@ -259,9 +315,9 @@ Value eval_type(Impl& m, const Expr& e, const TypeLit& t) {
       out->sharding.reduced = set;
     else {
       out->sharding.unreduced = set;
-      out->sharding.pending = g.tag == "U_max"   ? runtime::Pending::Max
-                              : g.tag == "U_min" ? runtime::Pending::Min
-                                                 : runtime::Pending::Sum;
+      out->sharding.unreduced_kind = g.tag == "U_max"   ? runtime::UnreducedKind::Max
+                                     : g.tag == "U_min" ? runtime::UnreducedKind::Min
+                                                        : runtime::UnreducedKind::Sum;
     }
   }
   m.at(e.span, [&] { return runtime::numel(out->shape); });

@@ -1,15 +1,15 @@
 #include "interpreter/lang/eval/layouts/spec.h"
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
-#include "interpreter/lang/values/format.h"
+#include "grammar/walk.h"
+#include "interpreter/lang/eval/surroundings.h"
+#include "interpreter/lang/report/report.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
 using grammar::Span;
 using runtime::AxisId;
 using runtime::AxisSet;
-using Impl = Interpreter::Impl;
 
 std::string sizes_text(const runtime::Mesh& mesh) {
   std::string out;
@@ -20,16 +20,16 @@ std::string sizes_text(const runtime::Mesh& mesh) {
 namespace {
 
 // The axis names of a rule's value: an axis, a list of them, or none.
-std::vector<std::string> rule_axes(Impl& m, const Value& v, const std::string& name, Span span) {
+std::vector<std::string> rule_axes(Interpreter& in, const Value& v, const std::string& name, Span span) {
   if (v.is_none()) return {};
   if (auto* a = v.get<std::shared_ptr<const Axis>>()) return (*a)->names;
   if (const auto* items = v.items()) {
     std::vector<std::string> out;
     for (const Value& x : *items)
-      for (std::string& n : rule_axes(m, x, name, span)) out.push_back(std::move(n));
+      for (std::string& n : rule_axes(in, x, name, span)) out.push_back(std::move(n));
     return out;
   }
-  m.fail("spec", span, "the rule for `" + name + "` must be an axis such as @data, or `_`, and is " + kind_name(v));
+  in.fail("spec", span, "the rule for `" + name + "` must be an axis such as @data, or `_`, and is " + kind_name(v));
 }
 
 std::string rules_text(const Value& rules) {
@@ -44,21 +44,18 @@ using grammar::Expr;
 
 // The axis of this name in an expression that gives a spec, or a tree of specs.
 std::optional<Span> axis_in(const Expr& e, const std::string& axis) {
-  const auto of = [&](const auto& parts) {
-    for (const auto& x : parts)
-      if (auto found = axis_in(*x.value, axis)) return found;
-    return std::optional<Span>();
-  };
   if (auto* a = std::get_if<grammar::AxisLit>(&e.node)) {
     for (const grammar::Word& w : a->names)
       if (w.text == axis) return a->grouped ? w.span : e.span;
     return std::nullopt;
   }
-  if (auto* s = std::get_if<grammar::SpecLit>(&e.node)) return of(s->args);
-  if (auto* t = std::get_if<grammar::TupleLit>(&e.node)) return of(t->elements);
-  if (auto* l = std::get_if<grammar::ListLit>(&e.node)) return of(l->elements);
-  if (auto* r = std::get_if<grammar::RecordLit>(&e.node)) return of(r->entries);
-  return std::nullopt;
+  std::optional<Span> found;
+  if (std::holds_alternative<grammar::SpecLit>(e.node) || std::holds_alternative<grammar::RecordLit>(e.node) ||
+      grammar::elements_of(e))
+    grammar::each_child(e, [&](const Expr& x) {
+      if (!found) found = axis_in(x, axis);
+    });
+  return found;
 }
 
 }  // namespace
@@ -71,29 +68,29 @@ Span entry_place(const SpecError& error, const Expr& spec) {
   return spec.span;
 }
 
-std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, const runtime::Mesh& mesh, Span span,
-                               const std::string& what) {
+std::vector<AxisId> axes_named(Interpreter& in, const std::vector<std::string>& names, const runtime::Mesh& mesh,
+                               Span span, const std::string& what) {
   std::vector<AxisId> out;
   for (const std::string& name : names) {
     if (auto id = mesh.find(name)) {
       out.push_back(*id);
       continue;
     }
-    const Record* rules = m.surroundings.rules().fields();
+    const Record* rules = in.surroundings().rules().fields();
     const Value* rule = rules ? rules->find(name) : nullptr;
     if (!rule) {
       std::vector<std::string> candidates, notes;
       for (const auto& a : mesh.axes) candidates.push_back(a.name);
       if (rules)
         for (const auto& f : rules->fields) candidates.push_back(f.first);
-      notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(m.surroundings.rules()));
+      notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(in.surroundings().rules()));
       if (auto near = grammar::near_miss(name, candidates)) notes.push_back("did you mean `@" + *near + "`?");
       throw SpecError(span,
                       "`@" + name + "`" + (what.empty() ? "" : " in " + what) +
                           " is neither an axis of the mesh nor a name in the rules",
                       std::move(notes), name);
     }
-    for (const std::string& axis : rule_axes(m, *rule, name, span)) {
+    for (const std::string& axis : rule_axes(in, *rule, name, span)) {
       auto id = mesh.find(axis);
       if (!id)
         throw SpecError(span, "the rules lay `@" + name + "` on `@" + axis + "`, which is no axis of the mesh",
@@ -104,12 +101,12 @@ std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, c
   return out;
 }
 
-ir::Ints axis_ids(Impl& m, const Value& axes, Span span) {
-  const runtime::MeshRef mesh = m.ctx.mesh();
+ir::Ints axis_ids(Interpreter& in, const Value& axes, Span span) {
+  const runtime::MeshRef mesh = in.context().mesh();
   std::vector<std::string> names;
   auto collect = [&](const Value& v) {
     auto* a = v.get<std::shared_ptr<const Axis>>();
-    if (!a) m.fail("type", span, "this is an axis such as @X, and " + kind_name(v) + " was given");
+    if (!a) in.fail("type", span, "this is an axis such as @X, and " + kind_name(v) + " was given");
     names.insert(names.end(), (*a)->names.begin(), (*a)->names.end());
   };
   if (const auto* items = axes.items()) {
@@ -118,15 +115,17 @@ ir::Ints axis_ids(Impl& m, const Value& axes, Span span) {
     collect(axes);
   }
   if (!mesh)
-    m.fail("mesh", span, "`@" + (names.empty() ? std::string("?") : names[0]) + "` names an axis, and there is no mesh",
-           {"declare one: mesh m = (@X: 8)"});
+    in.fail("mesh", span,
+            "`@" + (names.empty() ? std::string("?") : names[0]) + "` names an axis, and there is no mesh",
+            {"declare one: mesh m = (@X: 8)"});
   ir::Ints out;
-  for (AxisId a : axes_named(m, names, *mesh, span, "")) out.push_back(a);
+  for (AxisId a : axes_named(in, names, *mesh, span, "")) out.push_back(a);
   return out;
 }
 
-ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const runtime::MeshRef& given) {
-  const runtime::MeshRef mesh = given ? given : m.ctx.mesh();
+ir::Layout Interpreter::resolve(const Spec& spec, int rank, Span span, const runtime::MeshRef& given) {
+  Interpreter& in = *this;
+  const runtime::MeshRef mesh = given ? given : context_.mesh();
   const std::string text = lang::show(spec);
   if (static_cast<int>(spec.dims.size()) > rank) {
     std::size_t entries = spec.dims.size();
@@ -144,7 +143,7 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
   for (const SpecEntry& e : spec.dims) names = names || !e.axes.empty(), open = open || e.open;
   if (!mesh) {
     if (names || open)
-      m.fail("mesh", span, text + " needs a mesh, and none was declared", {"declare one: mesh m = (@X: 8)"});
+      in.fail("mesh", span, text + " needs a mesh, and none was declared", {"declare one: mesh m = (@X: 8)"});
     return out;
   }
   AxisSet used;
@@ -157,37 +156,37 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
   for (std::size_t d = 0; d < spec.dims.size() && d < static_cast<std::size_t>(rank); ++d) {
     const SpecEntry& e = spec.dims[d];
     if (e.open && mesh->of_kind(runtime::AxisKind::Auto).empty())
-      m.fail("spec", span,
-             "`?` leaves a dimension to the compiler, which needs an auto axis, and the mesh " +
-                 runtime::to_string(*mesh) + " has none");
+      in.fail("spec", span,
+              "`?` leaves a dimension to the compiler, which needs an auto axis, and the mesh " +
+                  runtime::to_string(*mesh) + " has none");
     out.sharding.dims[d].open = e.open;
-    for (AxisId a : axes_named(m, e.axes, *mesh, span, text)) {
+    for (AxisId a : axes_named(in, e.axes, *mesh, span, text)) {
       once(a);
       out.sharding.dims[d].axes.push_back(a);
     }
   }
-  auto pending = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
-    for (AxisId a : axes_named(m, axes, *mesh, span, text)) {
+  auto add = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
+    for (AxisId a : axes_named(in, axes, *mesh, span, text)) {
       once(a);
       if (mesh->axes[a].kind == runtime::AxisKind::Auto)
-        m.fail("spec", span,
-               "`" + std::string(what) + ": @" + mesh->axes[a].name + "` in " + text +
-                   " needs an explicit axis, and @" + mesh->axes[a].name + " is auto",
-               {"declare the mesh `explicit`"});
+        in.fail("spec", span,
+                "`" + std::string(what) + ": @" + mesh->axes[a].name + "` in " + text +
+                    " needs an explicit axis, and @" + mesh->axes[a].name + " is auto",
+                {"declare the mesh `explicit`"});
       to.add(a);
     }
   };
-  pending(spec.unreduced, "unreduced", out.sharding.unreduced);
-  pending(spec.reduced, "reduced", out.sharding.reduced);
+  add(spec.unreduced, "unreduced", out.sharding.unreduced);
+  add(spec.reduced, "reduced", out.sharding.reduced);
   if (!spec.kind.empty() && spec.unreduced.empty())
-    m.fail("spec", span,
-           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is unreduced, and no axis is `unreduced`");
+    in.fail("spec", span,
+            "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is unreduced, and no axis is `unreduced`");
   if (spec.kind == "max")
-    out.sharding.pending = runtime::Pending::Max;
+    out.sharding.unreduced_kind = runtime::UnreducedKind::Max;
   else if (spec.kind == "min")
-    out.sharding.pending = runtime::Pending::Min;
+    out.sharding.unreduced_kind = runtime::UnreducedKind::Min;
   else if (!spec.kind.empty() && spec.kind != "sum")
-    m.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
+    in.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
   return out;
 }
 

@@ -21,12 +21,14 @@ grammar::Span entry_place(const SpecError& error, const grammar::Expr& spec);
 
 // Mesh axes that a list of names stands for, in order; rules are followed. `what` for messages: the spec as it is
 // written.
-std::vector<runtime::AxisId> axes_named(Interpreter::Impl& m, const std::vector<std::string>& names,
+std::vector<runtime::AxisId> axes_named(Interpreter& in, const std::vector<std::string>& names,
                                         const runtime::Mesh& mesh, grammar::Span span, const std::string& what);
 // The same for an axis value or a list of them, on the current mesh.
-ir::Ints axis_ids(Interpreter::Impl& m, const Value& axes, grammar::Span span);
-ir::Layout resolve_spec(Interpreter::Impl& m, const Spec& spec, int rank, grammar::Span span,
-                        const runtime::MeshRef& mesh);
+ir::Ints axis_ids(Interpreter& in, const Value& axes, grammar::Span span);
+// Layouts for a tree: `specs` is a spec or a tree of specs that is a prefix of it. Null mesh: the current one. `from`:
+// the mesh of the code that it leaves, where that has axes of other kinds (ir::crossing).
+Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const runtime::MeshRef& mesh,
+                 grammar::Span span, const runtime::MeshRef& from = nullptr);
 // Every dimension must be a multiple of the product of its axes' sizes.
 void check_divides(const ir::Layout& layout, const runtime::Shape& shape, grammar::Span span);
 std::string sizes_text(const runtime::Mesh& mesh);  // "@data: 4, @model: 2"

@@ -1,0 +1,110 @@
+#include "interpreter/cli/cost/prediction.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "stdlib/host/cost/chips.h"
+
+namespace shard::cli {
+
+using cost_model::Chip;
+
+void note_calls(lang::Options& options, std::vector<Prediction>& calls) {
+  options.compiled = [&calls](const lang::CompiledCall& call) {
+    const auto same = [&](const Prediction& f) { return f.call.plan == call.plan; };
+    if (std::none_of(calls.begin(), calls.end(), same)) calls.push_back({call});
+  };
+}
+
+DryRun::DryRun(const Settings& settings, bool quiet, bool simulated,
+               std::function<void(const std::string&, const lang::Value*)> laid_out)
+    : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
+  lang::Options options;
+  if (quiet) options.output = [](std::string_view) {};
+  note_calls(options, calls_);
+  options.not_written = [this](const std::string& file) { not_written_.push_back(file); };
+  options.counts = counts_;
+  options.laid_out = std::move(laid_out);
+  machine_ = make_machine(settings, std::move(options));
+  trace::Context& context = machine_->interpreter().context();
+  context.set_target(context.target(simulated ? "abstract" : "apart"));
+}
+
+int DryRun::run(const std::string& path, std::string text, const Teller& teller) {
+  return guarded(
+      machine_->interpreter(),
+      [&] {
+        machine_->interpreter().run(path, std::move(text));
+        if (calls_.empty())
+          throw runtime::RuntimeError("estimate",
+                                      "nothing is compiled: the script calls no jit and no manual function");
+        for (Prediction& f : calls_) f.count = (*counts_)[f.call.plan.get()];
+        // Those that the script only asks about count where there are no others.
+        const auto called = [](const Prediction& f) { return f.count > 0; };
+        if (std::any_of(calls_.begin(), calls_.end(), called)) std::erase_if(calls_, std::not_fn(called));
+      },
+      [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+        grammar::Diagnostic told = d;
+        if (d.code == "unknown")
+          told.notes.emplace_back("without data it is not known: say what shall be taken for it, `assume(x, value)`");
+        teller(told, sources);
+      });
+}
+
+const Prediction& DryRun::on(const Chip& chip) {
+  const Prediction* most = nullptr;
+  const auto weight = [](const Prediction& x) {
+    return x.of.time.seconds * static_cast<double>(std::max<std::int64_t>(x.count, 1));
+  };
+  for (Prediction& f : calls_) {
+    const transform::Program& program = f.call.plan->program();
+    if (!f.works || f.simulated != chip.simulated) {
+      f.works = cost_model::instructions_of(*f.call.plan, chip.simulated);
+      f.simulated = chip.simulated;
+      f.of.memory = cost_model::memory_of(*f.call.plan, f.call.given, f.call.becomes);
+    }
+    f.of = cost_model::estimate(chip, program, *f.works, f.of.memory);
+    if (!most || weight(f) > weight(*most)) most = &f;
+  }
+  return *most;
+}
+
+std::vector<Chip> read_chips(const std::string& words, int devices) {
+  std::vector<Chip> chips;
+  const auto machine = make_machine({});
+  lang::Interpreter& in = machine->interpreter();
+  for (std::size_t from = 0, to = 0; from <= words.size(); from = to + 1) {
+    to = std::min(words.find(',', from), words.size());
+    const std::string word = words.substr(from, to - from);
+    const bool file = word.ends_with(".shard");
+    std::string text;
+    if (file && !read_script(word, text)) return {};
+    const auto read = [&] {
+      const lang::Value v = file ? in.run(word, std::move(text)) : lang::Value::string(word);
+      const std::vector<lang::Value> one{v};
+      for (const lang::Value& chip : v.items() ? *v.items() : one) {
+        chips.push_back(stdlib::chip_of(in, chip, in.context().span()));
+        if (chips.back().name.empty()) chips.back().name = word;
+        if (const auto n = std::llround(chips.back().simulated); n > 1 && devices % n != 0)
+          in.fail("chip", in.context().span(),
+                  std::to_string(devices) + " devices cannot be shared out to the " + std::to_string(n) +
+                      " processes of `simulated`: --devices takes a multiple of " + std::to_string(n));
+      }
+    };
+    if (guarded(in, read) != 0) return {};
+  }
+  return chips;
+}
+
+bool simulated(const std::vector<Chip>& chips) {
+  return std::all_of(chips.begin(), chips.end(), [](const Chip& c) { return c.simulated > 0; });
+}
+
+std::string number(double x) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
+  return {buffer, end};
+}
+
+}  // namespace shard::cli

@@ -1,0 +1,93 @@
+#include "interpreter/cli/standard_output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "interpreter/cli/terminal.h"
+#include "runtime/array/shape.h"
+
+namespace shard::cli {
+namespace {
+
+int failure = 0;  // errno of the first write that failed
+bool told = false;
+
+std::string sentence() { return std::string("cannot write to standard output: ") + std::strerror(failure); }
+
+void note(bool written) {
+  if (written) return;
+  if (errno == EINTR)  // Ctrl-C meanwhile: who is asked to stop says so
+    std::clearerr(stdout);
+  else if (failure == 0)
+    failure = errno ? errno : EIO;
+}
+
+}  // namespace
+
+void flush_out() {
+  errno = 0;
+  note(std::fflush(stdout) == 0);
+}
+
+void write_out(std::string_view text) {
+  erase_status();
+  using clock = std::chrono::steady_clock;
+  static clock::time_point flushed = clock::now();
+  errno = 0;
+  note(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+  if (const auto now = clock::now(); now - flushed > std::chrono::milliseconds(100)) {
+    flush_out();
+    flushed = now;
+  }
+  if (failure == 0) return;
+  told = true;  // by whoever catches this
+  throw runtime::RuntimeError("io", sentence());
+}
+
+int print_out(std::string_view text) {
+  write_out(text);
+  flush_out();
+  return 0;
+}
+
+int misused(const std::string& error) {
+  std::fprintf(stderr, "error: %s\n", error.c_str());
+  return 2;
+}
+
+bool write_file(const std::string& path, std::string_view text) {
+  std::error_code none;
+  const std::filesystem::path known = std::filesystem::canonical(path, none);  // behind a link
+  const std::string target = none ? path : known.string(), half = target + ".part";
+  std::FILE* file = std::fopen(half.c_str(), "wb");
+  struct stat old {};
+  if (file && stat(target.c_str(), &old) == 0) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
+  bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  good = good && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  if (file) good = std::fclose(file) == 0 && good;
+  good = good && std::rename(half.c_str(), target.c_str()) == 0;
+  if (good) return true;
+  const int why = errno;
+  flush_out();
+  std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(why));
+  std::remove(half.c_str());
+  return false;
+}
+
+int finish_out(int status) {
+  erase_status();
+  flush_out();
+  note(std::ferror(stdout) == 0);
+  if (failure == 0) return status;
+  if (!told) std::fprintf(stderr, "error: %s\n", sentence().c_str());
+  return status == 0 ? 1 : status;
+}
+
+}  // namespace shard::cli

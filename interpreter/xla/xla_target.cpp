@@ -1,0 +1,230 @@
+// A program on the devices of a plug-in: compiled when it first runs, its arguments brought there, its results left
+// there, and what it claims looked at.
+#include "interpreter/xla/xla_target.h"
+
+#include <algorithm>
+
+#include "grammar/diagnostic.h"
+#include "interpreter/exec/lowering.h"
+#include "interpreter/hlo/module.h"
+#include "runtime/mesh/device_array.h"
+
+namespace shard::xla {
+namespace {
+
+using exec::ArrayInfo;
+using runtime::ArrayRef;
+using runtime::DeviceArray;
+
+// Which of an array's distinct blocks the device at `position` has.
+std::size_t block_at(const runtime::Mesh* mesh, const runtime::DeviceArray& array, std::size_t position) {
+  if (!mesh || !array.type.mesh) return 0;
+  const std::vector<std::int64_t> at = runtime::coordinates_of(*mesh, static_cast<std::int64_t>(position));
+  std::int64_t block = 0;
+  for (const runtime::AxisId axis : array.distinct.list()) block = block * mesh->size_of(axis) + at[axis];
+  return static_cast<std::size_t>(block);
+}
+
+// Arrays that lie on the devices of a plug-in: what is on each device of a mesh, by position, also where blocks are
+// equal; one block where nothing was ever laid out. They come to this process when somebody looks, and then stay here
+// too, so that reading element for element costs one transfer.
+class Blocks final : public runtime::RemoteBlocks {
+ public:
+  Blocks(pjrt::ClientRef client, std::vector<pjrt::Buffer> blocks)
+      : client_(std::move(client)), blocks_(std::move(blocks)) {}
+  runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
+    if (here_) return here_;
+    const std::size_t bytes = pjrt::bytes_of(blocks_[0].type());
+    const std::int64_t all = runtime::checked_bytes(array.physical(), runtime::size_of(array.type.dtype));
+    runtime::BufferRef out = pool.allocate(static_cast<std::size_t>(all));
+    std::size_t next = 0;  // distinct blocks are met in their order
+    for (std::size_t p = 0; p < blocks_.size() && next * bytes < static_cast<std::size_t>(all); ++p)
+      if (block_at(array.type.mesh.get(), array, p) == next)
+        blocks_[p].to_host(static_cast<char*>(out->data()) + bytes * next++, bytes);
+    return here_ = std::move(out);
+  }
+  const void* owner() const override { return client_.get(); }
+  const pjrt::Buffer& at(std::size_t position) const { return blocks_.at(position); }
+  bool lie_on(const std::vector<std::size_t>& devices) const {
+    return std::equal(blocks_.begin(), blocks_.end(), devices.begin(), devices.end(),
+                      [](const pjrt::Buffer& b, std::size_t device) { return b.device() == device; });
+  }
+
+ private:
+  pjrt::ClientRef client_;
+  std::vector<pjrt::Buffer> blocks_;
+  mutable runtime::BufferRef here_;
+};
+using BlocksRef = std::shared_ptr<const Blocks>;
+
+// Copies the blocks of an array that lies in this process to devices, which are those of the mesh by position.
+BlocksRef to_devices(const pjrt::ClientRef& client, const runtime::Mesh* mesh, const std::vector<std::size_t>& devices,
+                     const runtime::DeviceArray& array, const pjrt::BlockType& type) {
+  const std::size_t bytes = pjrt::bytes_of(type);
+  std::vector<pjrt::Buffer> blocks;
+  blocks.reserve(devices.size());
+  for (std::size_t p = 0; p < devices.size(); ++p)
+    blocks.push_back(pjrt::Buffer::from_host(
+        client, devices[p], type, static_cast<const char*>(array.buffer->data()) + bytes * block_at(mesh, array, p)));
+  return std::make_shared<const Blocks>(client, std::move(blocks));
+}
+
+class Compiled final : public exec::Measured {
+ public:
+  Compiled(std::shared_ptr<const exec::Program> p, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
+           runtime::Pool& pool_given, pjrt::ClientRef client, const grammar::SourceMap* sources,
+           const std::function<void()>& entering)
+      : Measured(std::move(p), arguments, table, pool_given),
+        client_(std::move(client)),
+        sources_(sources),
+        entering_(entering),
+        arguments_(arguments.begin(), arguments.end()),
+        sent_(arguments.size()) {
+    const runtime::MeshRef& mesh = program().mesh;
+    if (mesh)
+      devices_.assign(mesh->devices.begin(), mesh->devices.end());
+    else
+      devices_.push_back(0);
+    for (const ir::Var v : program().local.params) {
+      const ir::Type& t = program().local.type(v);
+      types_.push_back(pjrt::block_type(t.dtype, t.shape));
+    }
+  }
+
+  using Executable::run;
+  std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
+                            const exec::Hooks&) const override {
+    if (entering_) entering_();
+    std::vector<bool> last(args.size());  // nobody else holds it: it may be given away
+    for (std::size_t i = 0; i < args.size() && i < donate.size(); ++i)
+      last[i] = donate[i] && args[i].use_count() == 1 && args[i]->elsewhere.use_count() <= 1;
+    const Version& version = version_for(last);
+    std::vector<BlocksRef> blocks;
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const bool given = version.donated[i] && last[i];
+      blocks.push_back(on_devices(args[i], i, given));
+      if (version.donated[i] && !given) kept.push_back(static_cast<std::int64_t>(i));
+    }
+    std::vector<std::vector<const pjrt::Buffer*>> lists(devices_.size());
+    for (std::size_t p = 0; p < devices_.size(); ++p)
+      for (const BlocksRef& b : blocks) lists[p].push_back(&b->at(p));
+    pool.stop().ask();
+    std::vector<std::vector<pjrt::Buffer>> out;
+    const auto let_go = [&] {
+      for (std::size_t i = 0; i < args.size(); ++i)
+        if (version.donated[i] && last[i] && is_there(*args[i])) args[i] = nullptr;
+    };
+    try {
+      out = version.executable->run(lists, kept);
+    } catch (...) {
+      let_go();
+      throw;
+    }
+    let_go();
+    check_claims(version.claims, out);
+    return results(out);
+  }
+
+ private:
+  struct Version {  // which arguments are given away is said when compiling
+    std::vector<bool> donated;
+    std::shared_ptr<const pjrt::Executable> executable;
+    std::vector<hlo::Claim> claims;
+  };
+  struct Sent {
+    ArrayRef array;
+    BlocksRef blocks;
+  };
+
+  // Any of them runs any call: what is given away and held elsewhere is kept by name, what is held by nobody is kept
+  // for nothing. So there are two at most, as often only the first call's arguments are held.
+  const Version& version_for(const std::vector<bool>& last) const {
+    for (const auto& v : versions_)
+      if (v->donated == last) return *v;
+    if (versions_.size() == 2) return *versions_[1];
+    const auto flags = std::make_unique<bool[]>(last.size());
+    std::copy(last.begin(), last.end(), flags.get());
+    hlo::How how;
+    how.arguments = arguments_;
+    how.donated = {flags.get(), last.size()};
+    how.sources = sources_;
+    hlo::Module module = hlo::module_of(program(), how);
+    auto executable = pjrt::Executable::compile(client_, module.text, devices_, types_);
+    versions_.push_back(std::make_unique<Version>(Version{last, std::move(executable), std::move(module.claims)}));
+    return *versions_.back();
+  }
+
+  bool is_there(const DeviceArray& a) const { return a.elsewhere && a.elsewhere->owner() == client_.get(); }
+  // The blocks of an argument. Those of one that lies in this process are copied, and remembered for as long as calls
+  // are given the same array: it cannot be written meanwhile, as it is held here.
+  BlocksRef on_devices(const ArrayRef& array, std::size_t i, bool given) const {
+    if (is_there(*array)) {
+      auto blocks = std::static_pointer_cast<const Blocks>(array->elsewhere);
+      if (blocks->lie_on(devices_)) return blocks;
+    }
+    Sent& sent = sent_[i];
+    if (sent.array == array) return sent.blocks;
+    BlocksRef blocks = to_devices(client_, program().mesh.get(), devices_, *runtime::here(pool, array), types_[i]);
+    sent = given ? Sent{} : Sent{array, blocks};
+    return blocks;
+  }
+
+  void check_claims(const std::vector<hlo::Claim>& claims, const std::vector<std::vector<pjrt::Buffer>>& out) const {
+    for (std::size_t c = 0; c < claims.size(); ++c)
+      for (const auto& device : out) {
+        bool holds = false;
+        device[program().results.size() + c].to_host(&holds, sizeof holds);
+        if (!holds) throw grammar::Error("assert", claims[c].span, claims[c].message);
+      }
+  }
+
+  std::vector<ArrayRef> results(std::vector<std::vector<pjrt::Buffer>>& out) const {
+    std::vector<ArrayRef> arrays;
+    for (std::size_t r = 0; r < program().results.size(); ++r) {
+      std::vector<pjrt::Buffer> blocks;
+      blocks.reserve(out.size());
+      for (auto& device : out) blocks.push_back(std::move(device[r]));
+      const ArrayInfo& info = program().results[r];
+      auto array = std::make_shared<DeviceArray>();
+      array->type = info.type;
+      array->layout = info.layout;
+      array->distinct = info.distinct;
+      array->elsewhere = std::make_shared<const Blocks>(client_, std::move(blocks));
+      arrays.push_back(std::move(array));
+    }
+    return arrays;
+  }
+
+  pjrt::ClientRef client_;
+  const grammar::SourceMap* sources_;
+  const std::function<void()>& entering_;  // of the engine
+  std::vector<ArrayInfo> arguments_;
+  std::vector<std::size_t> devices_;  // of the mesh, by position
+  std::vector<pjrt::BlockType> types_;
+  mutable std::vector<std::unique_ptr<const Version>> versions_;
+  mutable std::vector<Sent> sent_;
+};
+
+}  // namespace
+
+Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices)
+    : table_(table), pool_(pool) {
+  constexpr int kUnasked = 8;
+  client_ = pjrt::Client::create(pjrt::Plugin::load(pjrt::choose_plugin(plugin)), devices.value_or(kUnasked));
+  const int there = this->devices();
+  if (there == 0 || (devices && *devices > there))
+    throw runtime::RuntimeError("engine", "engine xla has " + std::to_string(there) + " devices" +
+                                              (there > 0 ? " (" + device_kind(0) + ")" : "") + ", and " +
+                                              std::to_string(devices.value_or(1)) + " are asked for" +
+                                              (there > 0 ? ": write --devices " + std::to_string(there) : ""));
+}
+
+std::string Engine::device_kind(int id) const { return client_->devices().at(static_cast<std::size_t>(id)).kind; }
+
+std::shared_ptr<const exec::Executable> Engine::compile(std::shared_ptr<const exec::Program> program,
+                                                        std::span<const ArrayInfo> arguments) const {
+  return std::make_shared<Compiled>(std::move(program), arguments, table_, pool_, client_, sources_, entering_);
+}
+
+}  // namespace shard::xla

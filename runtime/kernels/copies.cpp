@@ -1,0 +1,152 @@
+// Moving elements: copies between any strides, fills and ramps. Runs are copied as blocks of bytes, transpositions go
+// through small square tiles so that both sides are touched by whole cache lines, and large copies spread over threads.
+#include "runtime/kernels/kernels.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include "runtime/kernels/nest.h"
+#include "runtime/kernels/spread.h"
+#include "runtime/kernels/transpose.h"
+
+namespace shard::runtime {
+namespace {
+
+constexpr std::int64_t kPiece = 64 * 1024;  // bytes a thread moves at least
+constexpr int kIn = 0, kOut = 1;
+using Pair = Nest<2>;
+struct TwoWords {  // an element of 16 bytes
+  std::uint64_t words[2];
+};
+
+// Dimensions ordered so that `out` is walked forwards in memory, then merged.
+Pair ordered(const View& in, const View& out) {
+  std::array<int, kNest> order;
+  const int rank = out.rank();
+  if (rank > kNest) throw RuntimeError("shape", "a copy of more than " + std::to_string(kNest) + " dimensions");
+  const auto key = [&](int i) { return std::abs(out.strides[i]); };
+  for (int i = 0; i < rank; ++i) {  // inserted: std::stable_sort would allocate
+    int at = i;
+    for (; at > 0 && key(order[at - 1]) < key(i); --at) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  Pair nest;
+  for (int i = 0; i < rank; ++i) nest.add(out.shape[order[i]], {in.strides[order[i]], out.strides[order[i]]});
+  return nest;
+}
+
+template <class T>
+void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t n) {
+  if (out_step == 1 && in_step == 1) {
+    std::memcpy(out, in, static_cast<std::size_t>(n) * sizeof(T));
+  } else if (out_step == 1 && in_step == 0) {
+    const T value = *in;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = value;
+  } else if (out_step == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * in_step];
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * in_step];
+  }
+}
+
+template <class T>
+void copy_nest(const Pair& nest, const T* in, T* out) {
+  const int last = nest.rank - 1;
+  if (nest.rank == 0) {
+    *out = *in;
+    return;
+  }
+  const std::int64_t n = nest.size[last], lines = nest.count(last);
+  const std::int64_t in_step = nest.stride[kIn][last], out_step = nest.stride[kOut][last];
+  const std::int64_t bytes = static_cast<std::int64_t>(sizeof(T));
+  if (lines == 1) {  // cut the only line into pieces
+    spread(n, kPiece / bytes, [&](std::int64_t lo, std::int64_t hi) {
+      copy_line(in + lo * in_step, in_step, out + lo * out_step, out_step, hi - lo);
+    });
+    return;
+  }
+  // A dimension along which `in` is dense while lines of `out` are not: transpose the two.
+  int dense = -1;
+  if (out_step == 1 && in_step != 1 && in_step != 0 && n >= 8)
+    for (int i = 0; i < last; ++i)
+      if (nest.stride[kIn][i] == 1 && nest.size[i] >= 4) dense = i;
+  if (dense >= 0) {
+    Pair outer;
+    std::int64_t planes = 1;
+    for (int i = 0; i < last; ++i) {
+      if (i == dense) continue;
+      outer.size[outer.rank] = nest.size[i];
+      outer.stride[kIn][outer.rank] = nest.stride[kIn][i];
+      outer.stride[kOut][outer.rank] = nest.stride[kOut][i];
+      ++outer.rank;
+      planes *= nest.size[i];
+    }
+    const std::int64_t rows = nest.size[dense], row_step = nest.stride[kOut][dense];
+    const std::int64_t strip = std::min<std::int64_t>(rows, std::max<std::int64_t>(64, kPiece / bytes / n / 64 * 64));
+    const std::int64_t strips = (rows + strip - 1) / strip;
+    const std::int64_t grain = std::max<std::int64_t>(1, kPiece / bytes / (strip * n));
+    spread(planes * strips, grain, [&](std::int64_t lo, std::int64_t hi) {
+      for (std::int64_t i = lo; i < hi; ++i) {
+        const Position<2> at(outer, outer.rank, i / strips);
+        const std::int64_t row = i % strips * strip;
+        transpose(in + at.offset[kIn] + row, in_step, out + at.offset[kOut] + row * row_step, row_step,
+                  std::min(strip, rows - row), n);
+      }
+    });
+    return;
+  }
+  spread(lines, std::max<std::int64_t>(1, kPiece / bytes / n), [&](std::int64_t lo, std::int64_t hi) {
+    Position<2> at(nest, last, lo);
+    for (std::int64_t i = lo; i < hi; ++i, at.next())
+      copy_line(in + at.offset[kIn], in_step, out + at.offset[kOut], out_step, n);
+  });
+}
+
+// 0, 1, 2, ... in elements of `t`.
+void ramp(DType t, std::int64_t n, void* to) {
+  if (t == DType::I32) {
+    std::iota(static_cast<std::int32_t*>(to), static_cast<std::int32_t*>(to) + n, 0);
+    return;
+  }
+  const std::size_t item = size_of(t);
+  for (std::int64_t i = 0; i < n; ++i)
+    store_element(t, static_cast<double>(i), i, static_cast<unsigned char*>(to) + static_cast<std::size_t>(i) * item);
+}
+
+}  // namespace
+
+void copy(const View& in, const View& out) {
+  for (const std::int64_t d : out.shape)
+    if (d == 0) return;
+  const Pair nest = ordered(in, out);
+  switch (size_of(out.dtype)) {
+    case 1: copy_nest(nest, in.as<const std::uint8_t>(), out.as<std::uint8_t>()); return;
+    case 2: copy_nest(nest, in.as<const std::uint16_t>(), out.as<std::uint16_t>()); return;
+    case 4: copy_nest(nest, in.as<const std::uint32_t>(), out.as<std::uint32_t>()); return;
+    case 8: copy_nest(nest, in.as<const std::uint64_t>(), out.as<std::uint64_t>()); return;
+    default: copy_nest(nest, in.as<const TwoWords>(), out.as<TwoWords>()); return;
+  }
+}
+
+void fill(const View& out, double value, std::int64_t integer) {
+  alignas(16) unsigned char element[16];
+  store_element(out.dtype, value, integer, element);
+  copy(View{out.dtype, out.shape, Strides(out.shape.size(), 0), element}, out);
+}
+
+void iota(const View& out, int axis) {
+  if (numel(out.shape) == 0) return;
+  const std::int64_t n = out.shape[static_cast<std::size_t>(axis)];
+  const bool line = numel(out.shape) == n && (n == 1 || out.strides[static_cast<std::size_t>(axis)] == 1);
+  if (line) return ramp(out.dtype, n, out.data);
+  const std::unique_ptr<unsigned char[]> one(new unsigned char[static_cast<std::size_t>(n) * size_of(out.dtype)]);
+  ramp(out.dtype, n, one.get());
+  Strides strides(out.shape.size(), 0);
+  strides[static_cast<std::size_t>(axis)] = 1;
+  copy(View{out.dtype, out.shape, std::move(strides), one.get()}, out);
+}
+
+}  // namespace shard::runtime

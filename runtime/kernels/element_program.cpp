@@ -1,0 +1,279 @@
+// Runs prepared elementwise programs tile by tile. Nothing is allocated while running, but for programs of very many
+// registers and for transposed operands.
+#include "runtime/kernels/element_program.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "runtime/kernels/element_plan.h"
+#include "runtime/kernels/spread.h"
+#include "runtime/kernels/transpose.h"
+
+namespace shard::runtime {
+namespace {
+
+constexpr std::int64_t kSpreadFrom = 64 * 1024;  // work (elements times cost) that is worth a task of its own
+constexpr std::size_t kRegisters = 64;           // more than this go through the heap
+
+// Elements [from, from + n) of the broadcast array, in order.
+template <class T>
+void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int64_t n, T* out) {
+  const int last = nest.rank - 1;
+  const std::int64_t length = nest.size[last], step = nest.stride[0][last];
+  Position<1> at(nest, last, from / length);
+  for (std::int64_t skip = from % length; n > 0; skip = 0, at.next()) {
+    const std::int64_t w = std::min(n, length - skip);
+    const T* line = in + at.offset[0] + skip * step;
+    if (step == 0)
+      std::fill_n(out, w, *line);
+    else if (step == 1)
+      std::copy_n(line, w, out);
+    else
+      for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
+    out += w;
+    n -= w;
+  }
+}
+
+struct Twice {
+  std::uint64_t words[2];
+};
+
+template <class F>
+void by_width(std::size_t item, F f) {
+  switch (item) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    case 8: return f(std::uint64_t{});
+    default: return f(Twice{});
+  }
+}
+
+// Some lines of a transposed operand, brought together: read one by one they would touch each line of the cache as
+// often as it has elements, with all others in between.
+class Panel {
+ public:
+  void begin() { lines_ = 0; }
+  // Elements [from, from + n), which lie in one line.
+  const unsigned char* line(const ElementPlan::Input& in, const unsigned char* data, std::int64_t from) {
+    const Nest<1>& nest = in.nest;
+    const int last = nest.rank - 1;
+    const std::int64_t length = nest.size[last], row = from / length, item = in.item, step = length + kApart;
+    memory_.resize(std::max(memory_.size(), static_cast<std::size_t>(ElementPlan::kPanel * step * item)));
+    if (row < first_ || row >= first_ + lines_) {
+      first_ = row;
+      lines_ = std::min(ElementPlan::kPanel, nest.size[last - 1] - row % nest.size[last - 1]);
+      const std::int64_t offset = Position<1>(nest, last, row).offset[0];
+      by_width(static_cast<std::size_t>(item), [&](auto t) {
+        using T = decltype(t);
+        transpose(reinterpret_cast<const T*>(data) + offset, nest.stride[0][last], reinterpret_cast<T*>(memory_.data()),
+                  step, lines_, length);
+      });
+    }
+    return memory_.data() + ((row - first_) * step + from % length) * item;
+  }
+
+ private:
+  static constexpr std::int64_t kApart = 16;  // elements: lines of a power of two would meet in the cache
+  std::vector<unsigned char> memory_;
+  std::int64_t first_ = 0, lines_ = 0;
+};
+
+void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n, void* out) {
+  by_width(item, [&](auto t) {
+    gather_lines(nest, static_cast<const decltype(t)*>(in), from, n, static_cast<decltype(t)*>(out));
+  });
+}
+
+void fill_slot(std::size_t item, const void* value, std::int64_t n, void* out) {
+  by_width(item,
+           [&](auto t) { std::fill_n(static_cast<decltype(t)*>(out), n, *static_cast<const decltype(t)*>(value)); });
+}
+
+inline void move_one(std::size_t item, const void* from, void* to) {
+  if (item == 4)
+    std::memcpy(to, from, 4);
+  else if (item == 1)
+    std::memcpy(to, from, 1);
+  else
+    std::memcpy(to, from, item);
+}
+
+// Where there is one element, as in loops over scalars: nothing is cut, filled or kept in place.
+void run_one(const ElementPlan& p, void* const* inputs, void* const* outputs) {
+  alignas(64) unsigned char scratch[ElementPlan::kOne];
+  const auto home = [&](std::uint16_t r) { return scratch + p.slot[r] * ElementPlan::kLeastTile; };
+  for (const ElementPlan::Constant& c : p.constants) move_one(c.item, c.value.data(), home(c.reg));
+  for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+    const ElementPlan::Input& in = p.inputs[i];
+    if (in.load)
+      in.load(inputs[i], nullptr, nullptr, home(in.reg), 1);
+    else
+      move_one(in.item, inputs[i], home(in.reg));
+  }
+  for (const ElementPlan::Step& s : p.steps) {
+    s.run(home(s.a), home(s.b), home(s.c), home(s.dst), 1);
+    if (s.round) s.round(home(s.dst), nullptr, nullptr, home(s.dst), 1);
+  }
+  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
+    const ElementPlan::Output& o = p.outputs[i];
+    if (o.store)
+      o.store(home(o.reg), nullptr, nullptr, outputs[i], 1);
+    else
+      move_one(o.item, home(o.reg), outputs[i]);
+  }
+}
+
+// One run over elements [from, to) in one thread.
+class Run {
+ public:
+  Run(const ElementPlan& plan, void* const* inputs, void* const* outputs, bool aliased, void** reg,
+      unsigned char* scratch)
+      : p_(plan), inputs_(inputs), outputs_(outputs), aliased_(aliased), reg_(reg), scratch_(scratch) {}
+
+  void range(std::int64_t from, std::int64_t to) {
+    for (std::size_t r = 0; r < p_.slot.size(); ++r) reg_[r] = home(r);
+    const auto turned = [](const ElementPlan::Input& in) { return in.turned; };
+    if (std::any_of(p_.inputs.begin(), p_.inputs.end(), turned)) begin_panels();
+    const std::int64_t widest = std::min(p_.tile, to - from);
+    for (const ElementPlan::Constant& c : p_.constants) fill_slot(c.item, c.value.data(), widest, reg_[c.reg]);
+    for (std::size_t i = 0; i < p_.inputs.size(); ++i)
+      if (p_.inputs[i].way == ElementPlan::Way::Scalar) fill_scalar(i, widest);
+    for (std::int64_t at = from; at < to; at += p_.tile) tile(at, std::min(p_.tile, to - at));
+  }
+
+ private:
+  unsigned char* home(std::size_t r) const { return scratch_ + p_.slot[r] * static_cast<std::size_t>(p_.tile); }
+
+  void begin_panels() {
+    thread_local std::vector<Panel> kept;  // memory for each piece would come from the system, and go back
+    kept.resize(std::max(kept.size(), p_.inputs.size()));
+    for (Panel& panel : kept) panel.begin();
+    panels_ = kept.data();
+  }
+
+  void fill_scalar(std::size_t i, std::int64_t n) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    if (!in.load) return fill_slot(in.item, inputs_[i], n, reg_[in.reg]);
+    float value = 0;
+    in.load(inputs_[i], nullptr, nullptr, &value, 1);
+    fill_slot(sizeof value, &value, n, reg_[in.reg]);
+  }
+
+  void bring(std::size_t i, const unsigned char* data, std::int64_t at, std::int64_t n, void* out) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    if (!in.turned) return gather(in.nest, in.item, data, at, n, out);
+    const std::int64_t length = in.nest.size[in.nest.rank - 1];
+    for (auto* to = static_cast<unsigned char*>(out); n > 0;) {
+      const std::int64_t w = std::min(n, length - at % length);
+      std::memcpy(to, panels_[i].line(in, data, at), static_cast<std::size_t>(w * in.item));
+      to += w * in.item, at += w, n -= w;
+    }
+  }
+
+  void load(std::size_t i, std::int64_t at, std::int64_t n) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    const std::size_t item = in.item;
+    const unsigned char* data = static_cast<const unsigned char*>(inputs_[i]);
+    const unsigned char* dense = nullptr;
+    if (in.way == ElementPlan::Way::Direct) {
+      dense = data + static_cast<std::size_t>(at) * item;
+    } else if (in.fits) {
+      const std::int64_t length = in.nest.size[in.nest.rank - 1], skip = at % length;
+      if (skip + n <= length)
+        dense = data + (Position<1>(in.nest, in.nest.rank - 1, at / length).offset[0] + skip) *
+                           static_cast<std::int64_t>(item);
+    } else if (in.turned) {
+      const std::int64_t length = in.nest.size[in.nest.rank - 1];
+      if (at % length + n <= length) dense = panels_[i].line(in, data, at);
+    }
+    if (dense && !in.load && !(in.kept && aliased_)) {
+      reg_[in.reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
+      return;
+    }
+    reg_[in.reg] = home(in.reg);
+    if (!in.load) {
+      if (dense)
+        std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
+      else
+        bring(i, data, at, n, reg_[in.reg]);
+      return;
+    }
+    std::uint16_t narrow[ElementPlan::kTile];
+    if (!dense) bring(i, data, at, n, narrow);
+    in.load(dense ? static_cast<const void*>(dense) : narrow, nullptr, nullptr, reg_[in.reg], n);
+  }
+
+  unsigned char* target(std::size_t i, std::int64_t at) const {
+    return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(at) * p_.outputs[i].item;
+  }
+
+  void tile(std::int64_t at, std::int64_t n) {
+    for (std::size_t i = 0; i < p_.inputs.size(); ++i)
+      if (p_.inputs[i].way != ElementPlan::Way::Scalar) load(i, at, n);
+    for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
+      const ElementPlan::Output& o = p_.outputs[i];
+      if (o.in_place && !(o.early && aliased_)) reg_[o.reg] = target(i, at);
+    }
+    for (const ElementPlan::Step& s : p_.steps) {
+      s.run(reg_[s.a], reg_[s.b], reg_[s.c], reg_[s.dst], n);
+      if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], n);
+    }
+    for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
+      const ElementPlan::Output& o = p_.outputs[i];
+      unsigned char* to = target(i, at);
+      if (o.store)
+        o.store(reg_[o.reg], nullptr, nullptr, to, n);
+      else if (reg_[o.reg] != to)
+        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * o.item);
+    }
+  }
+
+  const ElementPlan& p_;
+  void* const* inputs_;
+  void* const* outputs_;
+  bool aliased_;
+  void** reg_;
+  unsigned char* scratch_;
+  Panel* panels_ = nullptr;  // of each input, where any is transposed
+};
+
+}  // namespace
+
+struct ElementKernel::Impl {
+  ElementPlan plan;
+};
+
+ElementKernel::ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs)
+    : impl_(new Impl{ElementPlan(program, inputs, outputs)}) {}
+ElementKernel::~ElementKernel() = default;
+ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
+
+void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {
+  const ElementPlan& p = impl_->plan;
+  if (p.count == 0) return;
+  if (p.count == 1 && p.slot_bytes * ElementPlan::kLeastTile <= ElementPlan::kOne) return run_one(p, inputs, outputs);
+  bool aliased = false;
+  for (std::size_t o = 0; o < p.outputs.size(); ++o)
+    for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
+  const std::int64_t piece = std::max(p.tile, kSpreadFrom / p.cost / p.tile * p.tile);
+  spread(
+      p.count, piece,
+      [&](std::int64_t from, std::int64_t to) {
+        const std::size_t bytes = p.slot_bytes * static_cast<std::size_t>(p.tile);
+        if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
+          alignas(64) unsigned char scratch[ElementPlan::kScratch];
+          void* reg[kRegisters];
+          Run(p, inputs, outputs, aliased, reg, scratch).range(from, to);
+        } else {
+          const std::unique_ptr<void*[]> reg(new void*[p.slot.size()]);
+          const std::unique_ptr<unsigned char[]> scratch(new unsigned char[bytes]);
+          Run(p, inputs, outputs, aliased, reg.get(), scratch.get()).range(from, to);
+        }
+      },
+      stop);
+}
+
+}  // namespace shard::runtime

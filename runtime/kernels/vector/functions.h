@@ -1,0 +1,447 @@
+// What the elementwise codes compute: a function each, of the code's name, for every type that it takes (codes.h). The
+// loops over arrays are made of them (SHARD_LOOP_OF in common.h).
+// f32: functions written without branches, so that a loop over them becomes vector code. Polynomials were fitted for
+// this file (minimax by reweighted least squares; errors in comments are relative), erf and erf_inv use the published
+// coefficients that XLA uses, so that samplers agree with it. Every function keeps nan, and handles infinities, zeros
+// and subnormals. f64: those of the C library, and here what it has not, or not for several threads.
+// Integers: what they have alone is in loops.cpp.
+#pragma once
+#include <math.h>
+
+#include <cstdint>
+
+#include "runtime/kernels/vector/common.h"
+
+namespace shard::runtime::SHARD_ISA::codes {
+
+template <class T>
+using U = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // unsigned, and not promoted to int
+template <class T>
+inline constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(1);
+template <class T>
+concept Integer = static_cast<T>(0.5) == T{0};
+template <class T>
+concept Floating = !Integer<T>;
+
+// The number in the type that sums and products are formed in.
+SHARD_LOOP auto ring(Integer auto x) { return static_cast<U<decltype(x)>>(x); }
+SHARD_LOOP auto ring(Floating auto x) { return x; }
+
+template <class T>
+inline constexpr TypeSet kTypes = Integer<T> ? kIntegers : kFloats;
+// Circular functions of f32 have loops of their own (loops_f32.cpp).
+template <class T>
+constexpr bool own_loop(Code code) {
+  return Floating<T> && sizeof(T) == 4 && (code == Code::Sin || code == Code::Cos || code == Code::Tan);
+}
+
+// ---- all numbers
+
+SHARD_LOOP auto Identity(auto x) { return x; }
+SHARD_LOOP auto Neg(auto x) { return static_cast<decltype(x)>(-ring(x)); }
+SHARD_LOOP auto Square(auto x) { return ring(x) * ring(x); }
+SHARD_LOOP auto Add(auto x, auto y) { return ring(x) + ring(y); }
+SHARD_LOOP auto Sub(auto x, auto y) { return ring(x) - ring(y); }
+SHARD_LOOP auto Mul(auto x, auto y) { return ring(x) * ring(y); }
+SHARD_LOOP bool Not(auto x) { return x == 0; }
+SHARD_LOOP bool Eq(auto x, auto y) { return x == y; }
+SHARD_LOOP bool Ne(auto x, auto y) { return x != y; }
+SHARD_LOOP bool Lt(auto x, auto y) { return x < y; }
+SHARD_LOOP bool Le(auto x, auto y) { return x <= y; }
+SHARD_LOOP bool Gt(auto x, auto y) { return x > y; }
+SHARD_LOOP bool Ge(auto x, auto y) { return x >= y; }
+
+// ---- f32
+
+SHARD_LOOP std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+SHARD_LOOP float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
+SHARD_LOOP float magnitude(float x) { return from_bits(bits(x) & 0x7fffffffu); }
+SHARD_LOOP float with_sign(float x, float s) { return from_bits((bits(x) & 0x7fffffffu) | (bits(s) & 0x80000000u)); }
+inline constexpr float kInf = __builtin_inff(), kNan = __builtin_nanf("");
+
+// Nearest integer as float and as int, for |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the low bits.
+inline constexpr float kMagic = 12582912.0f;
+struct Nearest {
+  float f;
+  std::int32_t i;
+};
+SHARD_LOOP Nearest nearest(float x) {
+  const float t = x + kMagic;
+  return {t - kMagic, static_cast<std::int32_t>(bits(t) - 0x4b400000u)};
+}
+
+SHARD_LOOP float power_of_two(std::int32_t k) {
+  return from_bits(static_cast<std::uint32_t>(k + 127) << 23);
+}  // -126 <= k <= 127
+
+// exp(r) - 1 for |r| <= ln2/2 (error 3e-10 before rounding).
+SHARD_LOOP float expm1_core(float r) {
+  const float p = ((((1.991503232e-04f * r + 1.394205960e-03f) * r + 8.333271369e-03f) * r + 4.166634008e-02f) * r +
+                   1.666666716e-01f) *
+                      r +
+                  0.5f;
+  return r + r * r * p;
+}
+struct Reduced {
+  float r;
+  std::int32_t k;
+};
+SHARD_LOOP Reduced
+reduce_exp(float x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
+  const Nearest n = nearest(x * 1.44269504f);
+  return {(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.i};
+}
+
+SHARD_LOOP float Exp(float x) {
+  float c = x < -105.0f ? -105.0f : x;
+  c = c > 90.0f ? 90.0f : c;
+  const Reduced d = reduce_exp(c);
+  const std::int32_t half = d.k >> 1;  // two factors: the result may be subnormal or overflow while one factor may not
+  return (1.0f + expm1_core(d.r)) * power_of_two(half) * power_of_two(d.k - half);
+}
+
+SHARD_LOOP float Expm1(float x) {
+  float c = x < -20.0f ? -20.0f : x;
+  c = c > 88.75f ? 88.75f : c;
+  const Reduced d = reduce_exp(c);
+  const float h = power_of_two(d.k - 1);  // half of 2^k: 2^128 is not a float
+  const float y = ((h - 0.5f) + h * expm1_core(d.r)) * 2.0f;
+  return d.k == 0 ? (x == 0.0f ? x : expm1_core(d.r)) : y;
+}
+
+// log of m * 2^e with f = m - 1, sqrt(1/2) <= m < sqrt(2) (error 7e-9).
+SHARD_LOOP float log_core(float f, float e) {
+  const float q = ((((((-7.863239199e-02f * f + 1.292409748e-01f) * f - 1.314585209e-01f) * f + 1.417617798e-01f) * f -
+                     1.662245840e-01f) *
+                        f +
+                    2.000245601e-01f) *
+                       f -
+                   2.500086725e-01f) *
+                      f +
+                  3.333331645e-01f;
+  const float z = f * f;
+  const float tail = f * z * q + e * -2.12194440e-4f - 0.5f * z;
+  return f + tail + e * 0.693359375f;
+}
+SHARD_LOOP float log_positive(float x) {  // 0 < x < inf
+  const bool tiny = x < 1.17549435e-38f;
+  const std::uint32_t u = bits(tiny ? x * 8388608.0f : x);
+  const std::uint32_t shifted = u - 0x3f3504f3u;  // bits of sqrt(1/2): the exponent field now counts from there
+  const std::int32_t e = static_cast<std::int32_t>(shifted) >> 23;
+  const float m = from_bits(u - (static_cast<std::uint32_t>(e) << 23));
+  return log_core(m - 1.0f, static_cast<float>(e - (tiny ? 23 : 0)));
+}
+SHARD_LOOP float Log(float x) {
+  const float y = log_positive(x);
+  const float special = x == 0.0f ? -kInf : x < 0.0f ? kNan : x;  // inf and nan are themselves
+  return x > 0.0f && x < kInf ? y : special;
+}
+SHARD_LOOP float Log1p(float x) {
+  const float u = 1.0f + x;
+  const float y = log_positive(u) + (x - (u - 1.0f)) / u;  // the second term gives back what 1 + x lost
+  const float special = u == 0.0f ? -kInf : u < 0.0f ? kNan : x;
+  return u > 0.0f && u < kInf && x != 0.0f ? y : special;
+}
+
+SHARD_LOOP float Tanh(float x) {
+  const float t = Expm1(-2.0f * magnitude(x));
+  return x == x ? with_sign(t / (2.0f + t), x) : x;
+}
+SHARD_LOOP float Sigmoid(float x) { return 1.0f / (1.0f + Exp(-x)); }
+SHARD_LOOP float Sinh(float x) {
+  const float a = magnitude(x), t = Expm1(a), h = Exp(0.5f * a);
+  const float y = a < 20.0f ? 0.5f * (t + t / (t + 1.0f)) : (0.5f * h) * h;
+  return x == x ? with_sign(y, x) : x;
+}
+SHARD_LOOP float Cosh(float x) {
+  const float a = magnitude(x), e = Exp(a), h = Exp(0.5f * a);
+  return a < 20.0f ? 0.5f * (e + 1.0f / e) : (0.5f * h) * h;
+}
+
+SHARD_LOOP float Erf(float x) {
+  float c = x > 4.0f ? 4.0f : x;
+  c = c < -4.0f ? -4.0f : c;
+  const float z = c * c;
+  const float p = (((((-2.72614225801306e-10f * z + 2.77068142495902e-08f) * z - 2.10102402082508e-06f) * z -
+                     5.69250639462346e-05f) *
+                        z -
+                    7.34990630326855e-04f) *
+                       z -
+                   2.95459980854025e-03f) *
+                      z -
+                  1.60960333262415e-02f;
+  const float q =
+      (((-1.45660718464996e-05f * z - 2.13374055278905e-04f) * z - 1.68282697438203e-03f) * z - 7.37332916720468e-03f) *
+          z -
+      1.42647390514189e-02f;
+  const float y = c * (p / q);
+  return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
+}
+// 1 - erf(x), exact where that is small (Moshier's coefficients, those of XLA).
+SHARD_LOOP float Erfc(float x) {
+  const float a = magnitude(x), q = 1.0f / (a < 1.0f ? 1.0f : a), y = q * q;
+  float p = 2.326819970068386e-2f, r = -1.047766399936249e+1f;
+  p = p * y - 1.387039388740657e-1f;
+  p = p * y + 3.687424674597105e-1f;
+  p = p * y - 5.824733027278666e-1f;
+  p = p * y + 6.210004621745983e-1f;
+  p = p * y - 4.944515323274145e-1f;
+  p = p * y + 3.404879937665872e-1f;
+  p = p * y - 2.741127028184656e-1f;
+  p = p * y + 5.638259427386472e-1f;
+  r = r * y + 1.297719955372516e+1f;
+  r = r * y - 7.495518717768503e+0f;
+  r = r * y + 2.921019019210786e+0f;
+  r = r * y - 1.015265279202700e+0f;
+  r = r * y + 4.218463358204948e-1f;
+  r = r * y - 2.820767439740514e-1f;
+  r = r * y + 5.641895067754075e-1f;
+  const float tail = Exp(-x * x) * q * (a < 2.0f ? p : r), far = x < 0.0f ? 2.0f - tail : tail;
+  return a > 1.0f ? far : 1.0f - Erf(x);
+}
+SHARD_LOOP float ErfInv(float x) {
+  const float w0 = -Log1p(-x * x);
+  const float s = w0 - 2.5f, t = __builtin_sqrtf(w0) - 3.0f;
+  const bool low = w0 < 5.0f;
+  const float w = low ? s : t;
+  float p = low ? 2.81022636e-08f : -0.000200214257f;
+  p = (low ? 3.43273939e-07f : 0.000100950558f) + p * w;
+  p = (low ? -3.5233877e-06f : 0.00134934322f) + p * w;
+  p = (low ? -4.39150654e-06f : -0.00367342844f) + p * w;
+  p = (low ? 0.00021858087f : 0.00573950773f) + p * w;
+  p = (low ? -0.00125372503f : -0.0076224613f) + p * w;
+  p = (low ? -0.00417768164f : 0.00943887047f) + p * w;
+  p = (low ? 0.246640727f : 1.00167406f) + p * w;
+  p = (low ? 1.50140941f : 2.83297682f) + p * w;
+  return magnitude(x) == 1.0f ? x * kInf : p * x;
+}
+
+// Angles are reduced in f64: to an error of 1e-16 for |x| up to kAngle; beyond it the loops call the C library.
+inline constexpr float kAngle = 1.0e7f;
+struct Angle {
+  float sine, cosine;
+  std::uint32_t quadrant;
+};
+SHARD_LOOP Angle angle(float x) {
+  const double d = x;
+  const double t = d * 0.63661977236758134308 + 6755399441055744.0;  // 1.5 * 2^52: the quotient is in the low bits
+  const double n = t - 6755399441055744.0;
+  const std::uint32_t q = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, t));
+  const float r =
+      static_cast<float>((d - n * 1.5707963109016418) - n * 1.5893254773528196e-8);  // pi/2 in 26 bits and the rest
+  const float z = r * r;
+  const float s = r + r * z * ((-1.951083832e-04f * z + 8.332131431e-03f) * z - 1.666665375e-01f);  // error 4e-9
+  const float c =
+      (1.0f - 0.5f * z) + z * z * ((2.443120320e-05f * z - 1.388730598e-03f) * z + 4.166664556e-02f);  // 1e-10
+  return {s, c, q};
+}
+SHARD_LOOP float Sin(float x) {
+  const Angle a = angle(x);
+  const float y = a.quadrant & 1u ? a.cosine : a.sine;
+  return x == 0.0f ? x : from_bits(bits(y) ^ ((a.quadrant & 2u) << 30));
+}
+SHARD_LOOP float Cos(float x) {
+  const Angle a = angle(x);
+  const float y = a.quadrant & 1u ? a.sine : a.cosine;
+  return from_bits(bits(y) ^ (((a.quadrant + 1u) & 2u) << 30));
+}
+SHARD_LOOP float Tan(float x) {
+  const Angle a = angle(x);
+  const float y = a.quadrant & 1u ? -a.cosine / a.sine : a.sine / a.cosine;
+  return x == 0.0f ? x : y;
+}
+
+SHARD_LOOP float Sign(float x) { return x == x ? (x == 0.0f ? x : with_sign(1.0f, x)) : x; }
+// Both zeros are equal, but the larger is +0.
+SHARD_LOOP float Max(float x, float y) {
+  const float m = x > y ? x : x == y ? from_bits(bits(x) & bits(y)) : y;
+  return x == x ? m : x;
+}
+SHARD_LOOP float Min(float x, float y) {
+  const float m = x < y ? x : x == y ? from_bits(bits(x) | bits(y)) : y;
+  return x == x ? m : x;
+}
+// x^y through log2 and 2^t in f64: within an ulp everywhere. Conditions are combined without branches, or GCC gives up.
+SHARD_LOOP float Pow(float x, float y) {
+  const float a = magnitude(x), b = magnitude(y);
+  const std::uint64_t u = __builtin_bit_cast(std::uint64_t, static_cast<double>(a));  // f32 subnormals are normal here
+  // a = m 2^e with sqrt(1/2) <= m < sqrt(2); the exponent field of `biased` is e + 1024, made a double by way of 2^52.
+  const std::uint64_t biased = u - 0x3fe6a09e667f3bcdu + (std::uint64_t{1024} << 52);
+  const double e = __builtin_bit_cast(double, (biased >> 52) | 0x4330000000000000u) - 4503599627371520.0;
+  const double m = __builtin_bit_cast(double, u - (biased & 0xfff0000000000000u) + (std::uint64_t{1024} << 52));
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;  // log m = 2 atanh(s), |s| < 0.172
+  const double series =
+      ((((((1.0 / 13) * z + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;
+  const double exact = e + s * series * 2.8853900817779268;
+  const double infinite = a == 0.0f ? -static_cast<double>(kInf) : static_cast<double>(kInf);
+  double t = y * ((a == 0.0f) | (a == kInf) ? infinite : exact);
+  t = t > 300.0 ? 300.0 : t;
+  t = t < -300.0 ? -300.0 : t;
+  const double r = t + 6755399441055744.0;  // 1.5 * 2^52: the integer is in the low bits
+  const double f = (t - (r - 6755399441055744.0)) * 0.69314718055994531;
+  const double p =
+      ((((((((f * (1.0 / 362880) + 1.0 / 40320) * f + 1.0 / 5040) * f + 1.0 / 720) * f + 1.0 / 120) * f + 1.0 / 24) *
+             f +
+         1.0 / 6) *
+            f +
+        0.5) *
+           f +
+       1.0) *
+          f +
+      1.0;
+  const std::uint64_t k = __builtin_bit_cast(std::uint64_t, r) << 52;
+  const float mag = static_cast<float>(__builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, p) + k));
+  // Adding 2^23 shows a fraction, and leaves the last bit of an integer below 2^23; from 2^24 on floats are even.
+  const float shifted = b + 8388608.0f;
+  const bool small = b < 8388608.0f;
+  const std::uint32_t last = (small ? bits(shifted) : b < 16777216.0f ? bits(b) : 0u) & 1u;
+  const bool integer = !small | (shifted - 8388608.0f == b);
+  float out = from_bits(bits(mag) | (integer ? (last << 31) & bits(x) : 0u));
+  out = (x < 0.0f) & !integer & (a != kInf) ? kNan : out;  // an infinite y is an integer here
+  out = (a == 1.0f) & (b == kInf) ? 1.0f : out;
+  out = (x != x) | (y != y) ? kNan : out;
+  return (x == 1.0f) | (y == 0.0f) ? 1.0f : out;
+}
+
+// ---- f64
+
+SHARD_LOOP double magnitude(double x) { return __builtin_fabs(x); }
+SHARD_LOOP double Sign(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; }
+// As of f32 (x + y of two zeros is -0 only where both are).
+SHARD_LOOP double Max(double x, double y) {
+  const double m = x > y ? x : x == y ? (x == 0.0 ? x + y : x) : y;
+  return x == x ? m : x;
+}
+SHARD_LOOP double Min(double x, double y) {
+  const double m = x < y ? x : x == y ? (x == 0.0 ? -(-x - y) : x) : y;
+  return x == x ? m : x;
+}
+SHARD_LOOP double Exp(double x) { return exp(x); }
+SHARD_LOOP double Expm1(double x) { return expm1(x); }
+SHARD_LOOP double Log(double x) { return log(x); }
+SHARD_LOOP double Log1p(double x) { return log1p(x); }
+SHARD_LOOP double Sin(double x) { return sin(x); }
+SHARD_LOOP double Cos(double x) { return cos(x); }
+SHARD_LOOP double Tan(double x) { return tan(x); }
+SHARD_LOOP double Sinh(double x) { return sinh(x); }
+SHARD_LOOP double Cosh(double x) { return cosh(x); }
+SHARD_LOOP double Tanh(double x) { return tanh(x); }
+SHARD_LOOP double Sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+SHARD_LOOP double Erf(double x) { return erf(x); }
+SHARD_LOOP double Erfc(double x) { return erfc(x); }
+SHARD_LOOP double Pow(double x, double y) { return pow(x, y); }
+
+// The three that follow are made of elementary functions of numbers of type By.
+// Giles' single-precision start would be good to 1e-7; two steps of Halley's method against erfc bring it to f64.
+template <class By>
+SHARD_LOOP double erf_inv_by(double x) {
+  const double a = fabs(x);
+  if (!(a < 1.0)) return a == 1.0 ? x * HUGE_VAL : NAN;
+  if (a == 0.0) return x;
+  const double l = Log1p(By(-a * a)), t = 4.330746750799873 + 0.5 * l;  // 2 / (pi * 0.147) + l / 2 (Winitzki's formula)
+  double y = sqrt(sqrt(t * t - l / 0.147) - t);
+  const double rest = 1.0 - a;  // exact for a >= 1/2, where erfc keeps the digits that erf loses
+  for (int i = 0; i < 3; ++i) {
+    const double e = a < 0.5 ? Erf(By(y)) - a : rest - Erfc(By(y));
+    const double step = e / (1.1283791670955126 * Exp(By(-y * y)));  // 2 / sqrt(pi)
+    y -= step / (1.0 + y * step);
+  }
+  return copysign(y, x);
+}
+
+SHARD_LOOP double Lgamma(double x) {  // lgamma itself keeps the sign where all threads write it
+  int sign = 0;
+  return x == -HUGE_VAL ? HUGE_VAL : lgamma_r(x, &sign);
+}
+
+// By recurrence up to 10 and an asymptotic series from there; by reflection below 1/2. nan at the poles, as XLA has it.
+template <class By>
+SHARD_LOOP double digamma_by(double x) {
+  constexpr double kPi = 3.14159265358979323846;
+  if (x != x || x == -HUGE_VAL || (x <= 0.0 && x == floor(x))) return NAN;
+  double sum = 0.0;
+  if (x < 0.5) {
+    const double part = x - floor(x);  // the tangent's argument, small
+    sum = -kPi / Tan(By(kPi * part));
+    x = 1.0 - x;
+  }
+  if (x == HUGE_VAL) return x;
+  for (; x < 10.0; x += 1.0) sum -= 1.0 / x;
+  const double z = 1.0 / (x * x);
+  return sum + Log(By(x)) - 0.5 / x -
+         z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
+}
+
+// The derivative of digamma, likewise.
+template <class By>
+SHARD_LOOP double trigamma_by(double x) {
+  constexpr double kPi = 3.14159265358979323846;
+  if (x != x || x == -HUGE_VAL || (x <= 0.0 && x == floor(x))) return x == x && x != -HUGE_VAL ? HUGE_VAL : NAN;
+  double sum = 0.0, sign = 1.0;
+  if (x < 0.5) {
+    const double s = kPi / Sin(By(kPi * (x - floor(x))));
+    sum = s * s;
+    sign = -1.0;
+    x = 1.0 - x;
+  }
+  double rest = 0.0;
+  for (; x < 10.0; x += 1.0) rest += 1.0 / (x * x);
+  const double z = 1.0 / (x * x);
+  rest += 1.0 / x + 0.5 * z +
+          z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730))))));
+  return sum + sign * rest;
+}
+SHARD_LOOP double ErfInv(double x) { return erf_inv_by<double>(x); }
+SHARD_LOOP double Digamma(double x) { return digamma_by<double>(x); }
+SHARD_LOOP double Trigamma(double x) { return trigamma_by<double>(x); }
+
+// ---- f32 and f64 alike
+
+SHARD_LOOP float Lgamma(float x) { return static_cast<float>(Lgamma(static_cast<double>(x))); }
+SHARD_LOOP float Digamma(float x) { return static_cast<float>(digamma_by<float>(x)); }
+SHARD_LOOP float Trigamma(float x) { return static_cast<float>(trigamma_by<float>(x)); }
+
+#define SHARD_BY_LIBRARY(code, name)                    \
+  SHARD_LOOP float code(float x) { return name##f(x); } \
+  SHARD_LOOP double code(double x) { return name(x); }
+SHARD_BY_LIBRARY(Sqrt, __builtin_sqrt)
+SHARD_BY_LIBRARY(Cbrt, cbrt)
+SHARD_BY_LIBRARY(Asin, asin)
+SHARD_BY_LIBRARY(Acos, acos)
+SHARD_BY_LIBRARY(Atan, atan)
+SHARD_BY_LIBRARY(Asinh, asinh)
+SHARD_BY_LIBRARY(Acosh, acosh)
+SHARD_BY_LIBRARY(Atanh, atanh)
+SHARD_BY_LIBRARY(Floor, __builtin_floor)
+SHARD_BY_LIBRARY(Ceil, __builtin_ceil)
+SHARD_BY_LIBRARY(Round, __builtin_rint)
+#undef SHARD_BY_LIBRARY
+SHARD_LOOP float Atan2(float x, float y) { return atan2f(x, y); }
+SHARD_LOOP double Atan2(double x, double y) { return atan2(x, y); }
+SHARD_LOOP float remainder(float x, float y) { return fmodf(x, y); }
+SHARD_LOOP double remainder(double x, double y) { return fmod(x, y); }
+
+// Whether a remainder that is not 0 has the other sign than the divisor.
+SHARD_LOOP bool crosses(auto r, auto y) { return r != 0 && (r < 0) != (y < 0); }
+
+SHARD_LOOP auto Abs(Floating auto x) { return magnitude(x); }
+SHARD_LOOP auto Rsqrt(Floating auto x) { return 1 / Sqrt(x); }
+SHARD_LOOP auto Reciprocal(Floating auto x) { return 1 / x; }
+SHARD_LOOP bool IsNan(Floating auto x) { return x != x; }
+SHARD_LOOP bool IsInf(Floating auto x) { return magnitude(x) == kInf; }
+SHARD_LOOP bool IsFinite(Floating auto x) { return magnitude(x) < kInf; }
+SHARD_LOOP auto Div(Floating auto x, Floating auto y) { return x / y; }
+// As JAX's: the quotient is made of the remainder, so that x == (x // y) * y + x % y.
+template <Floating T>
+SHARD_LOOP T Mod(T x, T y) {
+  const T r = remainder(x, y);
+  return crosses(r, y) ? r + y : r;
+}
+template <Floating T>
+SHARD_LOOP T FloorDiv(T x, T y) {
+  if (y == T{0}) return x / y;
+  const T r = remainder(x, y), q = (x - r) / y;
+  return Round(crosses(r, y) ? q - T{1} : q);
+}
+
+}  // namespace shard::runtime::SHARD_ISA::codes

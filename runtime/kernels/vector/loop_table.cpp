@@ -1,0 +1,45 @@
+// The table of this instruction set.
+#include "runtime/kernels/vector/common.h"
+
+#define SHARD_TEXT(x) #x
+#define SHARD_NAME(x) SHARD_TEXT(x)
+
+namespace shard::runtime::SHARD_ISA {
+namespace {
+
+Loop loop(Code code, DType type) {
+  if (code == Code::Select && type != DType::C64 && type != DType::C128) return SHARD_LOOPS::loop_select(type);
+  if (code == Code::Real || code == Code::Imag || code == Code::Complex) return SHARD_LOOPS::loop_complex(code, type);
+  switch (type) {
+    case DType::C64:
+    case DType::C128: return nullptr;
+    case DType::F8E4M3:
+    case DType::F8E5M2:
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return loop_f32(code);
+    case DType::F64: return SHARD_LOOPS::loop_f64(code);
+    case DType::Bool: return SHARD_LOOPS::loop_bool(code);
+    default: return SHARD_LOOPS::loop_integer(code, type == DType::I4 ? DType::I8 : type);
+  }
+}
+
+}  // namespace
+
+const VectorTable& table() {
+  static constexpr VectorTable it{SHARD_NAME(SHARD_ISA),
+                                  loop,
+                                  SHARD_LOOPS::convert,
+                                  SHARD_LOOPS::narrow,
+                                  SHARD_LOOPS::run,
+                                  SHARD_LOOPS::accumulate,
+                                  threefry,
+                                  gemm_f32,
+                                  gemm_f64,
+                                  gemm_small_f32,
+                                  gemm_small_f64,
+                                  kSmallProduct};
+  return it;
+}
+
+}  // namespace shard::runtime::SHARD_ISA

@@ -1,0 +1,68 @@
+// The vector kernels. Every .cpp in this folder is compiled three times (SSE2, AVX2, AVX-512), each time into a
+// namespace of its own named by SHARD_ISA, and gives one table of functions; `vector_table()` is the one for the
+// machine that runs. These files use only raw pointers and functions of internal linkage: an inline function that two
+// of them shared could be linked in the version that the machine does not have. No FMA contraction, so the elementwise
+// functions agree bit for bit between the three.
+#pragma once
+#include <cstdint>
+
+#include "runtime/array/dtype.h"
+#include "runtime/kernels/element_program.h"
+#include "runtime/kernels/kernels.h"
+
+namespace shard::runtime {
+
+// out[i] = f(a[i], b[i], c[i]); unused operands are null. `out` may be any of the operands. floats narrower than
+// f32 are held as f32.
+using Loop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n);
+
+// One product C = A W of f32 or f64. Strides in elements; of each operand's two strides one is 1; C is row-major.
+struct Gemm {
+  std::int64_t m, n, k;
+  const void* a;
+  std::int64_t a_row, a_col;
+  const void* w;
+  std::int64_t w_row, w_col;
+  void* c;
+  std::int64_t c_row;
+};
+
+// Of floats narrower than f32: memory to f32 and back, and rounding in f32; of i4, which is held as i8, rounding alone.
+struct Narrow {
+  Loop load = nullptr, store = nullptr, round = nullptr;
+};
+
+struct VectorTable {
+  const char* isa;
+  Loop (*loop)(Code code, DType type);    // null where the code does not exist for the type
+  Loop (*convert)(DType from, DType to);  // narrow floats as f32: what rounds them is next
+  Narrow (*narrow)(DType);
+  // Reductions in the accumulating type (f32 for halves, else the type itself): a contiguous run of at most kReduceRun
+  // elements to one value, and acc[i] = op(acc[i], row[i]). Null where the operation does not exist for the type.
+  void (*(*run)(Reduce op, DType type))(const void* data, std::int64_t n, void* result);
+  Loop (*accumulate)(Reduce op, DType type);  // out = op(a, b)
+  void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
+                   std::uint32_t* o1);
+  void (*gemm_f32)(const Gemm&);
+  void (*gemm_f64)(const Gemm&);
+  // Of a `w` of few bytes; an element's bits hang on its row of `a` and its column of `w` alone. False: nothing was
+  // done, as the operands lie in another way.
+  bool (*gemm_small_f32)(const Gemm&);
+  bool (*gemm_small_f64)(const Gemm&);
+  std::int64_t small;  // bytes of `w` up to which that is faster than packing
+};
+
+inline constexpr std::int64_t kReduceRun = 1024;
+
+const VectorTable& vector_table();  // the best that this machine runs; SHARD_ISA=sse2 or avx2 asks for less
+namespace sse2 {
+const VectorTable& table();
+}
+namespace avx2 {
+const VectorTable& table();
+}
+namespace avx512 {
+const VectorTable& table();
+}
+
+}  // namespace shard::runtime
