@@ -1,40 +1,17 @@
 // What stands directly below a node of the tree, in the order in which it is written. Whoever has something to say of
 // some kinds of nodes names those, and leaves all others to these.
 #pragma once
-#include "grammar/ast.h"
-#include "grammar/overloaded.h"
+#include "grammar/children.h"
 
 namespace shard::grammar {
 
 // f(const Expr&) of the expressions of which `e` is made; not of a block's statements, nor of what a function is.
 template <class F>
 void each_child(const Expr& e, const F& f) {
-  const auto see = [&](const auto&... parts) { ((parts ? f(*parts) : void()), ...); };
-  const auto values = [&](const auto& parts) {
-    for (const auto& x : parts) see(x.value);
-  };
-  std::visit(Overloaded{[&](const StringLit& x) { values(x.pieces); }, [&](const SpecLit& x) { values(x.args); },
-                        [&](const TypeLit& x) {
-                          for (const TypeDim& d : x.dims) see(d.size);
-                        },
-                        [&](const TupleLit& x) { values(x.elements); }, [&](const ListLit& x) { values(x.elements); },
-                        [&](const RecordLit& x) {
-                          for (const Entry& i : x.entries) see(i.key, i.value);
-                        },
-                        [&](const IfExpr& x) { see(x.condition, x.then, x.otherwise); },
-                        [&](const UseExpr& x) { see(x.mesh, x.body); }, [&](const Unary& x) { see(x.operand); },
-                        [&](const Binary& x) { see(x.left, x.right); },
-                        [&](const Call& x) {
-                          see(x.callee);
-                          values(x.args);
-                        },
-                        [&](const Index& x) {
-                          see(x.object);
-                          for (const Item& i : x.items) see(i.value, i.start, i.stop, i.step);
-                        },
-                        [&](const Field& x) { see(x.object); }, [&](const Pipe& x) { see(x.value, x.target); },
-                        [&](const Shard& x) { see(x.value, x.spec, x.mesh); }, [](const auto&) {}},
-             e.node);
+  each_child(e.node, Overloaded{[&](const ExprPtr& part) {
+                                  if (part) f(*part);
+                                },
+                                [](const auto&) {}});
 }
 
 // The elements of a list or a tuple as it is written; null where it is neither.

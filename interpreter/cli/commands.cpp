@@ -1,4 +1,4 @@
-// The table of commands. To add one: its file, and its row here.
+// The table of commands. To add one: its file, its declaration in command.h, and its row here.
 #include "interpreter/cli/command.h"
 
 #include <cctype>

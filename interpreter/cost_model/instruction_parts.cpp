@@ -11,7 +11,6 @@ namespace shard::cost_model {
 
 using ir::Graph;
 using ir::Node;
-using ir::Structure;
 using ir::Var;
 
 double blocks_of(runtime::AxisSet differ, const runtime::Mesh* mesh, double processes) {
@@ -80,10 +79,12 @@ void wait(const Graph& g, Instructions& instructions, Var v, std::int64_t turns)
                                 [&](const Instruction& w) { return w.node == n; });
   if (ir::sums_all(*n->op)) {
     if (own != instructions.list.end()) own->share /= static_cast<double>(turns);
-  } else if (is(*n, Structure::Scan)) {
+  } else if (!n->regions.empty()) {
     for (const ir::RegionEdge& e : ir::region_edges(*n).edges)
-      if (e.output && e.rows && n->outputs[*e.output] == v && own != instructions.list.end() && own->body)
-        wait(*n->regions[0], *own->body, n->regions[0]->results[e.results[0].index], turns);
+      if (e.output && e.rows && n->outputs[*e.output] == v && own != instructions.list.end() && own->body) {
+        const auto [region, index] = e.results[0];
+        wait(*n->regions[region], *own->body, n->regions[region]->results[index], turns);
+      }
   } else if (n->inputs.size() == 1 && n->regions.empty() && !n->op->comm) {
     wait(g, instructions, n->inputs[0], turns);
   }

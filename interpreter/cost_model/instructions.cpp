@@ -375,7 +375,7 @@ class Reader {
 
   void regions(Instruction& instruction, const Node& n) {
     const ir::RegionEdges edges = ir::region_edges(n);
-    if (is(n, Structure::Scan)) instruction.turns = ir::scan_wiring(n.attrs).length;
+    instruction.turns = edges.turns;
     if (flag(n, "kernel")) {
       instruction.kind = Instruction::Kind::Kernel;
       for (const auto& r : n.regions)
@@ -428,7 +428,7 @@ class Reader {
         p->dtype = inside.narrow(n.inputs[0]);
         instruction.products.push_back(*p);
       }
-      const double more = is(n, Structure::Scan) ? static_cast<double>(ir::scan_wiring(n.attrs).length) : 1;
+      const auto more = static_cast<double>(ir::region_edges(n).turns);
       for (const auto& r : n.regions) kernel_products(*r, instruction, turns * more, again);
     }
   }

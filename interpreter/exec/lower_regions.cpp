@@ -150,19 +150,19 @@ Most extra(const Node& n, Most of_body, const Loop& loop, const std::vector<Stri
 }
 
 void lower_scan(Lowering& l, const Node& n) {
-  const ir::ScanWiring says = ir::scan_wiring(n.attrs);
+  const ir::RegionEdges wiring = ir::region_edges(n);
   auto s = std::make_shared<ScanLoop>();
-  s->consts = says.consts;
-  s->carry = says.carry;
+  s->consts = wiring.constants(0).count;
+  s->carry = wiring.carried();
   s->rows = n.inputs.size() - s->consts - s->carry;
   s->stacked = n.outputs.size() - s->carry;
-  s->length = says.length;
-  s->reverse = says.reverse;
+  s->length = wiring.turns;
+  s->reverse = wiring.reverse;
 
   BodyCall call{n.regions[0], l.inside(n).regions[0]};
   std::vector<StridedView> in, out;
   const auto row_bytes = [](const StridedView& p) { return p.strides[0] * item_bytes(p.dtype); };
-  for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+  for (const ir::RegionEdge& e : wiring.edges) {
     if (e.operand) {
       StridedView p = l.place(n.inputs[*e.operand]);
       if (e.carried()) p = l.dense(p, l.axes(n.outputs[*e.output]));
@@ -192,12 +192,11 @@ void lower_while(Lowering& l, const Node& n) {
   const AxisSet blocks = l.inside(n).blocks;
   refuse_communication(n, blocks, l.mesh());
   const ir::RegionEdges wiring = ir::region_edges(n);
-  const ir::WhileWiring says = ir::while_wiring(n.attrs);
   auto w = std::make_shared<WhileLoop>();
-  w->condition_consts = says.cond_consts;
-  w->body_consts = says.body_consts;
+  w->condition_consts = wiring.constants(0).count;
+  w->body_consts = wiring.constants(1).count;
   const std::size_t first = w->condition_consts + w->body_consts;
-  w->carry = n.inputs.size() - first;
+  w->carry = wiring.carried();
 
   BodyCall calls[] = {{n.regions[0], l.inside(n).regions[0]}, {n.regions[1], l.inside(n).regions[1]}};
   std::vector<StridedView> in, out;

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "interpreter/hlo/emitter.h"
-#include "interpreter/ir/region_edges.h"
 
 namespace shard::hlo {
 namespace {
@@ -55,16 +54,15 @@ Values Emitter::structure(const Inside& at) {
       if (const auto* whole = n.attrs.get<std::int64_t>("value")) return {to_.integer(at.out[0].dtype, {}, *whole)};
       return {to_.constant(at.out[0].dtype, {}, n.attrs.number("value"))};
     }
-    case Structure::Scan: return scan(at);
-    case Structure::While: return loop(at);
-    case Structure::Branch: return branch(at);
     case Structure::Call: return region(at, 0, at.in);
     case Structure::Collective: return {collective(n, at.in, at.out[0])};
     case Structure::Shard: return {at.in[0]};
     case Structure::Effect: return row(n, at.in, at.out);
     case Structure::Manual: return per_device(at);
+    default: break;  // a loop or a branch
   }
-  throw std::logic_error("`" + std::string(n.op->name) + "` is of no structure");
+  const ir::RegionEdges wiring = ir::region_edges(n);
+  return wiring.chooser ? branch(at) : wiring.verdict ? loop(at, wiring) : scan(at, wiring);
 }
 
 Values Emitter::region(const Inside& at, std::size_t which, std::span<const Value> params) {
@@ -86,43 +84,42 @@ void Emitter::refuse_divergence(const Inside& at) const {
 }
 
 // A `while` that compares its counter with the length: readers multiply by it.
-Values Emitter::scan(const Inside& at) {
-  const ir::ScanWiring w = ir::scan_wiring(at.node.attrs);
+Values Emitter::scan(const Inside& at, const ir::RegionEdges& wiring) {
+  const std::size_t carry = wiring.carried(), fixed = wiring.constants(0).count;
   const ir::Graph& body = *at.node.regions[0];
   std::vector<Claim> claims;
   claims_in(body, claims);
-  const std::span<const Value> consts = at.in.subspan(0, w.consts), rows = at.in.subspan(w.consts + w.carry);
+  const std::span<const Value> consts = at.in.subspan(0, fixed), rows = at.in.subspan(fixed + carry);
   Values start{to_.constant(runtime::DType::I32, {}, 0)};
-  append(start, at.in.subspan(w.consts, w.carry));
-  for (std::size_t i = w.carry; i < at.out.size(); ++i) {
+  append(start, at.in.subspan(fixed, carry));
+  for (std::size_t i = carry; i < at.out.size(); ++i) {
     const Value zero = to_.constant(at.out[i].dtype, {}, 0);
     start.push_back(broadcast(zero, at.out[i].shape));
   }
   for (std::size_t i = 0; i < claims.size(); ++i) start.push_back(to_.constant(runtime::DType::Bool, {}, 1));
 
   const auto more = [&](const Values& turn) {
-    return compare(turn[0], to_.integer(runtime::DType::I32, {}, w.length), "LT");
+    return compare(turn[0], to_.integer(runtime::DType::I32, {}, wiring.turns), "LT");
   };
   const Values all = repeated(to_, start, more, [&](const Values& turn) {
-    const Value i = turn[0], row = w.reverse ? to_.integer(i.dtype, {}, w.length - 1) - i : i;
+    const Value i = turn[0], row = wiring.reverse ? to_.integer(i.dtype, {}, wiring.turns - 1) - i : i;
     Values params(consts.begin(), consts.end()), next{i + 1};
-    append(params, std::span(turn).subspan(1, w.carry));
+    append(params, std::span(turn).subspan(1, carry));
     for (const Value& x : rows) params.push_back(row_at(x, row));
     const Values made = region(at, 0, params);
-    append(next, std::span(made).subspan(0, w.carry));
-    for (std::size_t k = w.carry; k < at.out.size(); ++k) next.push_back(with_row(turn[1 + k], made[k], row));
+    append(next, std::span(made).subspan(0, carry));
+    for (std::size_t k = carry; k < at.out.size(); ++k) next.push_back(with_row(turn[1 + k], made[k], row));
     for (std::size_t k = at.out.size(); k < made.size(); ++k) next.push_back(both(turn[1 + k], made[k]));
     return next;
   });
   return {all.begin() + 1, all.end()};
 }
 
-Values Emitter::loop(const Inside& at) {
+Values Emitter::loop(const Inside& at, const ir::RegionEdges& wiring) {
   refuse_divergence(at);
-  const ir::WhileWiring w = ir::while_wiring(at.node.attrs);
-  const std::span<const Value> asks = at.in.subspan(0, w.cond_consts),
-                               consts = at.in.subspan(w.cond_consts, w.body_consts),
-                               carry = at.in.subspan(w.cond_consts + w.body_consts);
+  const std::size_t of_cond = wiring.constants(0).count, of_body = wiring.constants(1).count;
+  const std::span<const Value> asks = at.in.subspan(0, of_cond), consts = at.in.subspan(of_cond, of_body),
+                               carry = at.in.subspan(of_cond + of_body);
   std::vector<Claim> asked, claims;
   claims_in(*at.node.regions[0], asked);
   if (!asked.empty()) refuse("assert", "none in the condition of a loop; put it into the body");

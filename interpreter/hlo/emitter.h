@@ -6,6 +6,7 @@
 #include "interpreter/hlo/module.h"
 #include "interpreter/hlo/writer.h"
 #include "interpreter/ir/op.h"
+#include "interpreter/ir/region_edges.h"
 
 namespace shard::hlo {
 
@@ -51,8 +52,8 @@ class Emitter {
   Values row(const ir::Node& n, std::span<const Value> in, std::span<const runtime::Type> out);
   // emit_regions.cpp
   Values structure(const Inside& at);
-  Values scan(const Inside& at);
-  Values loop(const Inside& at);
+  Values scan(const Inside& at, const ir::RegionEdges& wiring);
+  Values loop(const Inside& at, const ir::RegionEdges& wiring);
   Values branch(const Inside& at);
   Values region(const Inside& at, std::size_t which, std::span<const Value> params);
   void refuse_divergence(const Inside& at) const;

@@ -17,7 +17,7 @@ std::size_t count(const Attrs& attrs, const char* name) {
 std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 RegionEdges scan_edges(const ScanWiring& w, std::size_t operands, std::size_t results) {
-  RegionEdges out{.edges = {}, .repeats = true, .turns = w.length};
+  RegionEdges out{.edges = {}, .repeats = true, .reverse = w.reverse, .turns = w.length};
   for (std::size_t i = 0; i < operands; ++i) {
     RegionEdge e{.operand = i, .params = {{0, i}}, .rows = i >= w.consts + w.carry};
     if (i >= w.consts && !e.rows) {
@@ -59,6 +59,11 @@ RegionEdges plain_edges(std::span<const GraphRef> regions, std::size_t operands,
 }
 
 }  // namespace
+
+std::size_t RegionEdges::carried() const {
+  return static_cast<std::size_t>(
+      std::count_if(edges.begin(), edges.end(), [](const RegionEdge& e) { return e.carried(); }));
+}
 
 RegionEdges::Operands RegionEdges::constants(std::size_t region) const {
   Operands out;
@@ -111,8 +116,7 @@ void set_edges(const OpDef& op, Attrs& attrs, const RegionEdges& edges) {
   if (kind == Structure::Scan) {
     ScanWiring w = scan_wiring(attrs);
     w.consts = edges.constants(0).count;
-    w.carry = 0;
-    for (const RegionEdge& e : edges.edges) w.carry += e.carried();
+    w.carry = edges.carried();
     attrs = with_wiring(std::move(attrs), w);
   } else if (kind == Structure::While) {
     attrs = with_wiring(std::move(attrs), WhileWiring{edges.constants(0).count, edges.constants(1).count});

@@ -32,7 +32,10 @@ struct RegionEdges {
   std::optional<std::size_t> chooser = {};  // the operand that chooses one of the regions; it enters none
   std::optional<RegionPort> verdict = {};   // the result that says whether there is one more turn
   bool repeats = false;                     // a loop: its regions run once a turn
+  bool reverse = false;                     // ... and takes its rows from the last one to the first
   std::int64_t turns = 1;                   // as many as are known
+
+  std::size_t carried() const;  // how many go round
 
   struct Operands {
     std::size_t first = 0, count = 0;

@@ -1,4 +1,5 @@
-// The table of methods, and what the server says that it can do. To add one: its function in features.h, its row here.
+// The table of methods, and what the server says that it can do. To add one: its function, declared in
+// features.h, and its row here.
 #include "interpreter/lsp/server.h"
 
 namespace shard::lsp {

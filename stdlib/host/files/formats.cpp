@@ -1,4 +1,4 @@
-// The table of formats. To add one: its file, and its row here.
+// The table of formats. To add one: its file, its declaration in format.h, and its row here.
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 
