@@ -160,7 +160,7 @@ std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refu
 // x's elements at the positions of `index`, along the last dimension of both.
 Var along_last(Builder& b, Var x, Var index) {
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  return b.call("take_rows", {x, index},
+  return b.call("take", {x, index},
                 {{"axis", std::int64_t{-1}}, {"batch", rank - 1}, {"bounds", std::string("clamp")}});
 }
 

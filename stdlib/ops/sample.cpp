@@ -162,14 +162,14 @@ Var shuffled(Builder& b, Var key, std::int64_t n) {
     auto [next, sub] = two_keys(b, key);
     key = next;
     Var by = b.call("argsort_last", {raw_bits(b, sub, {n}, DType::U32, {})});
-    order = i == 0 ? by : b.call("take_rows", {order, by}, rows_along(-1));
+    order = i == 0 ? by : b.call("take", {order, by}, rows_along(-1));
   }
   return order;
 }
 
 Var rows_at(Builder& b, Var x, Var index, const Attrs& from = {}) {
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  return b.call("take_rows", {x, index}, with_out(rows_along(-rank), from));
+  return b.call("take", {x, index}, with_out(rows_along(-rank), from));
 }
 
 // Picks along an axis may cross a split dimension in explicit mode: the result is laid out as x.
@@ -255,7 +255,7 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     }
   }
   if (axis == -static_cast<std::int64_t>(a.shape.size())) return {rows_at(b, in[1], index)};
-  return {b.call("take_rows", {in[1], index}, rows_along(axis))};
+  return {b.call("take", {in[1], index}, rows_along(axis))};
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct Reduction {
   Var finish(Var reduced) const {
     if (!keep) return reduced;
     Shape shape = ones_at(full, axes);
-    if (attrs.has("out")) return b.call("reshape_to", {reduced}, with_out({{"shape", shape}}, attrs));
+    if (attrs.has("out")) return b.call("reshape", {reduced}, with_out({{"shape", shape}}, attrs));
     return expand(b, reduced, shape);
   }
 };

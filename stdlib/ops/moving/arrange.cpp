@@ -126,7 +126,7 @@ Vars repeat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   grown.insert(grown.begin() + static_cast<std::ptrdiff_t>(d) + 1, n);
   if (__builtin_mul_overflow(merged_shape[d], n, &merged_shape[d])) fail("shape", "repeat: the result is too large");
   x = ir::broadcast_to(b, expand(b, x, one), grown);
-  return {b.call("reshape_to", {x}, with_out({{"shape", merged_shape}}, attrs))};
+  return {b.call("reshape", {x}, with_out({{"shape", merged_shape}}, attrs))};
 }
 
 // Element i counts[i] times in a row, `total` elements in all: cut, or the last one again. Place j takes the last
@@ -149,7 +149,7 @@ Vars repeat_each(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr places = positions_along(b, total, 1, -1, each.type().dtype);
   Expr at = n == 0 ? places : Expr{b, b.call("search_lines", {begins - each, places}, {{"behind", true}})} - 1.0;
   Attrs made{{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
-  return {b.call("take_rows", {x, at}, with_out(std::move(made), attrs))};
+  return {b.call("take", {x, at}, with_out(std::move(made), attrs))};
 }
 
 // The whole array several times along each dimension: a new dimension in front of each repeated one, merged with it.

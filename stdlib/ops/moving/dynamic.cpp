@@ -152,7 +152,7 @@ struct MappedWindow {
     return attrs;
   }
   Var read(Var x, std::size_t i, Var at, std::int64_t k) const {
-    return b.call("take_rows", {x, at}, along(x, i, k, "bounds", "clamp"));
+    return b.call("take", {x, at}, along(x, i, k, "bounds", "clamp"));
   }
   Var written(Var x, Var v, std::size_t i = 0) const {
     const std::int64_t k = size(v, i);

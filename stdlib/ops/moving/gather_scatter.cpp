@@ -1,4 +1,4 @@
-// Rows taken from and written to an array at positions that another array gives: take_rows, scatter_rows and
+// Rows taken from and written to an array at positions that another array gives: take, scatter_rows and
 // scatter_reduce, of which take.cpp makes what users call. With `axis` (from the end of x) and `batch` (leading
 // dimensions that x and the index share):
 //     x [batch..., before..., n, after...],  index [batch..., any...]  ->  [batch..., before..., any..., after...]
@@ -85,7 +85,7 @@ std::optional<std::string> index_refuses(const OpCall& call, const FactorRule& r
   if (call.attrs.has("out")) return std::nullopt;
   const Type &x = call.in[0], &index = call.in[1];
   Places p(call.attrs, x.shape.size(), index.shape.size());
-  std::string both = std::string(call.op.name == "take_rows" ? "taking from " : "writing to ") + runtime::to_string(x) +
+  std::string both = std::string(call.op.name == "take" ? "taking from " : "writing to ") + runtime::to_string(x) +
                      " at " + runtime::to_string(index);
   std::string way = ": say the result's layout with `out: P(...)`, or `shard` first";
   if (is_split(x, static_cast<int>(p.axis)))
@@ -328,7 +328,7 @@ Var survived(Builder& b, const NodeView& n) {
   Var last = b.call("scatter_rows", {ir::broadcast_to(b, scalar_i32(b, -1), targets), n.in[1], ids}, attrs);
   attrs.erase("op");
   attrs.set("bounds", std::string("drop"));
-  Var won = b.call("eq", {b.call("take_rows", {last, n.in[1]}, attrs), ids});
+  Var won = b.call("eq", {b.call("take", {last, n.in[1]}, attrs), ids});
   Shape shape = is;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(p.batch), p.before, 1);
   shape.insert(shape.end(), p.after, 1);
@@ -346,7 +346,7 @@ Var scatter_transpose(Builder& b, const NodeView& n, int operand, std::span<cons
   }
   Attrs made = index_attrs(attrs, "bounds", "drop");
   if (auto out = wanted_layout(b, want, ct)) made.set("out", *out);
-  Expr taken{b, b.call("take_rows", {ct[0], n.in[1]}, made)};
+  Expr taken{b, b.call("take", {ct[0], n.in[1]}, made)};
   return set ? select({b, survived(b, n)}, taken, 0.0) : taken;
 }
 
@@ -365,7 +365,7 @@ Vars reduce_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   auto multiplied = [&](Expr to, Expr rows) { return Expr{b, b.emit1(n.call.op, {to, n.in[1], rows}, multiplying)}; };
   auto number = [&](Expr flags) { return cast_to(flags, x.type().dtype); };
   if (attrs.text("op") != "mul") {
-    Expr there{b, b.call("take_rows", {y, n.in[1]}, read)};
+    Expr there{b, b.call("take", {y, n.in[1]}, read)};
     Expr mine = number(eq(x, y)), theirs = number(eq(v, there));
     return {added(mine * dx, theirs * dv) / added(mine, theirs)};
   }
@@ -416,7 +416,7 @@ OpDef scatter_row(std::string_view signature, std::string_view doc) {
 
 void register_gather_scatter(OpTable& t) {
   OpDef take_row = internal_row(
-      "take_rows(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
+      "take(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
       "The rows of x along an axis at the positions of an index; beyond the end the last one (clamp; edge: which "
       "gets no gradient then), nan or 0 (drop); folded: -1 - i reads i without gradient.");
   take_row.factors = [](const OpCall& call) {

@@ -46,7 +46,7 @@ Attrs out_as(const Builder& b, Attrs attrs, Var like) {
 
 Expr elements_at(Builder& b, Var vector, Var index) {
   Attrs attrs{{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
-  return {b, b.call("take_rows", {vector, index}, out_as(b, std::move(attrs), index))};
+  return {b, b.call("take", {vector, index}, out_as(b, std::move(attrs), index))};
 }
 
 Expr chosen(const Expr& c, const Expr& x, const Expr& y) { return call("where", {c, x, y}); }

@@ -18,7 +18,7 @@ Expr positions_along(Builder& b, std::int64_t n, std::size_t rank, std::int64_t 
 Attrs out_as(const Builder& b, Attrs attrs, Var like);
 // The elements of a vector at these positions (clamped), laid out as the positions are.
 Expr elements_at(Builder& b, Var vector, Var index);
-Attrs rows_along(std::int64_t axis);  // of take_rows: clamped
+Attrs rows_along(std::int64_t axis);  // of take: clamped
 // x where c is true, else y, of their promoted type.
 Expr chosen(const Expr& c, const Expr& x, const Expr& y);
 // All dimensions as one.

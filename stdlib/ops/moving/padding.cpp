@@ -72,10 +72,10 @@ Var looked_up(Builder& b, Var x, std::int64_t axis, std::int64_t before, std::in
   const Expr p = select(first, k - static_cast<double>(before), k + static_cast<double>(n - before));
   Var rows;
   if (mode == "edge" || n == 1) {
-    const Var ends = b.call("take_rows", {x, positions_along(b, 2, 1, -1) * static_cast<double>(n - 1)}, take);
-    rows = b.call("take_rows", {ends, select(first, k.number(0), k.number(1))}, take);
+    const Var ends = b.call("take", {x, positions_along(b, 2, 1, -1) * static_cast<double>(n - 1)}, take);
+    rows = b.call("take", {ends, select(first, k.number(0), k.number(1))}, take);
   } else {
-    rows = b.call("take_rows", {x, source_of(p, n, mode)}, take);
+    rows = b.call("take", {x, source_of(p, n, mode)}, take);
   }
   Pairs widths(static_cast<std::size_t>(-axis), {0, 0});
   widths[0] = {before, behind};

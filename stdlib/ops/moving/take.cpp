@@ -19,7 +19,7 @@ Vars take(Builder& b, std::span<const Var> in, const Attrs& attrs) {
                       runtime::to_string(b.type(index)));
   index = wrap_negative(b, index, n);
   Attrs made{{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("nan")}};
-  return {b.call("take_rows", {x, index}, with_out(made, attrs))};
+  return {b.call("take", {x, index}, with_out(made, attrs))};
 }
 
 Vars scatter(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -73,7 +73,7 @@ Vars take_along_axis(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   x = ir::broadcast_to(b, x, with(n));
   index = ir::broadcast_to(b, wrap_negative(b, index, n), with(k));
   Var out = b.call(
-      "take_rows", {x, index},
+      "take", {x, index},
       {{"axis", std::int64_t{-1}}, {"batch", static_cast<std::int64_t>(rank) - 1}, {"bounds", std::string("nan")}});
   return {last ? out : b.call("permute", {out}, {{"perm", back}})};
 }
