@@ -52,13 +52,6 @@ Vars glu(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {first * call("sigmoid", {second})};
 }
 
-// Largest finite number of a float type.
-double largest(DType t) {
-  if (t == DType::F64) return std::numeric_limits<double>::max();
-  if (t == DType::F16) return 65504;
-  return t == DType::BF16 ? 0x1.fep127 : static_cast<double>(std::numeric_limits<float>::max());
-}
-
 // The larger side is taken out of the root (JAX).
 Vars hypotenuse(Builder& b, std::span<const Var> in, const Attrs&) {
   const auto [given_x, given_y] = inexact_pair(b, in);
@@ -85,8 +78,8 @@ Vars nan_to_num(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     const bool given = flag_or(attrs, "has_" + std::string(name), in.size() > next);
     return given ? cast_to({b, in[next++]}, dtype) : Expr{b, ir::constant(b, otherwise, dtype)};
   };
-  Expr none = stand_in("nan", 0), above = stand_in("posinf", largest(dtype)),
-       below = stand_in("neginf", -largest(dtype));
+  const double largest = runtime::float_form(dtype)->largest;
+  Expr none = stand_in("nan", 0), above = stand_in("posinf", largest), below = stand_in("neginf", -largest);
   Expr infinite = x.number(std::numeric_limits<double>::infinity());
   x = chosen(call("isnan", {x}), none, x);
   x = chosen(eq(x, infinite), above, x);

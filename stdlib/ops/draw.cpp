@@ -170,7 +170,7 @@ Vars exponential(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 Vars laplace(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const DType dtype = float_drawn(attrs, "laplace", true);
-  const int digits = dtype == DType::F64 ? 53 : dtype == DType::F16 ? 11 : dtype == DType::BF16 ? 8 : 24;
+  const int digits = runtime::float_form(dtype)->fraction + 1;
   Expr u = uniform_drawn(b, in[0], sizes_drawn(attrs, "laplace", {}), dtype, -1 + std::ldexp(1.0, -digits));
   return {call("sign", {u}) * call("log1p", {-call("abs", {u})})};
 }

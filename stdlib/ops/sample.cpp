@@ -46,15 +46,9 @@ Expr uniform_between(Builder& b, Var key, const Shape& shape, DType dtype, const
 
 Expr scalar(Builder& b, double value, DType dtype) { return {b, ir::constant(b, value, dtype)}; }
 
-double smallest_normal(DType t) {
-  if (t == DType::F64) return std::numeric_limits<double>::min();
-  return t == DType::F16 ? std::ldexp(1.0, -14) : static_cast<double>(std::numeric_limits<float>::min());
-}
+double smallest_normal(DType t) { return std::ldexp(1.0, runtime::float_form(t)->low); }
 // The number next to -1 towards 0.
-double above_minus_one(DType t) {
-  int digits = t == DType::F64 ? 53 : t == DType::F16 ? 11 : t == DType::BF16 ? 8 : 24;
-  return -1 + std::ldexp(1.0, -digits);
-}
+double above_minus_one(DType t) { return -1 + std::ldexp(1.0, -1 - runtime::float_form(t)->fraction); }
 
 Expr normal_of(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs& from) {
   Expr u = uniform_between(b, key, shape, dtype, scalar(b, above_minus_one(dtype), dtype), scalar(b, 1, dtype), from);
@@ -84,10 +78,7 @@ Vars truncated_normal(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr x = root * call("erf_inv", {u});
   // Rounding may put x on a bound, which is outside: the neighbours inside, a step that rounds to one unit in the last
   // place.
-  double unit = dtype == DType::F64    ? 0x1.8p-53
-                : dtype == DType::F16  ? 0x1.8p-11
-                : dtype == DType::BF16 ? 0x1.8p-8
-                                       : 0x1.8p-24;
+  const double unit = std::ldexp(0.75, -runtime::float_form(dtype)->fraction);
   auto step = [&](const Expr& v) { return maximum(call("abs", {v}) * unit, v.number(smallest_normal(dtype))); };
   return {minimum(maximum(x, lower + step(lower)), upper - step(upper))};
 }

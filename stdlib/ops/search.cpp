@@ -95,8 +95,7 @@ Vars interp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr j = n == 1 ? i : i - 1.0;
   Expr x0 = elements_at(b, xp, j), f0 = elements_at(b, fp, j);
   Expr dx = elements_at(b, xp, i) - x0, df = elements_at(b, fp, i) - f0;
-  const DType own = x.type().dtype;
-  const int digits = own == DType::F64 ? 52 : own == DType::F16 ? 10 : own == DType::BF16 ? 7 : 23;
+  const int digits = runtime::float_form(x.type().dtype)->fraction;
   Expr none = call("le", {call("abs", {dx}), dx.number(std::ldexp(1.0, -2 * digits))});  // no gradient of nan
   Expr f = chosen(none, f0, f0 + (x - x0) / select(none, 1.0, dx) * df);
   if (period || flag_or(attrs, "extrapolate", false)) return {f};

@@ -13,8 +13,7 @@ namespace shard::stdlib {
 namespace {
 
 double epsilon(DType t) {
-  if (runtime::is_complex(t)) t = runtime::part_of(t);
-  return std::ldexp(1.0, t == DType::F64 ? -52 : t == DType::F16 ? -10 : t == DType::BF16 ? -7 : -23);
+  return std::ldexp(1.0, -runtime::float_form(runtime::is_complex(t) ? runtime::part_of(t) : t)->fraction);
 }
 
 // Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
