@@ -48,8 +48,7 @@ Vars glu(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (size % 2 != 0)
     fail("shape", "glu takes two equal halves, and dimension " + std::to_string(from_front(axis, t.rank())) + " of " +
                       runtime::to_string(t) + " has the size " + std::to_string(size));
-  Expr first{b, part_of(b, in[0], axis, 0, size / 2)}, second{b, part_of(b, in[0], axis, size / 2, size)};
-  return {first * call("sigmoid", {second})};
+  return {part_of(b, in[0], axis, 0, size / 2) * call("sigmoid", {part_of(b, in[0], axis, size / 2, size)})};
 }
 
 // The larger side is taken out of the root (JAX).

@@ -155,10 +155,8 @@ Var numbers_of(Builder& b, const Shape& shape) {
 
 // The most turns that an element of `shape` takes: those of the array.
 Var turns_of_all(Builder& b, Var turns, const Shape& shape) {
-  Ints axes;
-  for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(-1 - static_cast<std::int64_t>(i));
-  if (axes.empty() || runtime::numel(shape) == 0) return turns;
-  return b.call("max", {turns}, {{"axis", axes}, {"keepdims", true}});
+  if (shape.empty() || runtime::numel(shape) == 0) return turns;
+  return b.call("max", {turns}, {{"axis", last(static_cast<std::int64_t>(shape.size()))}, {"keepdims", true}});
 }
 
 // ---- distributions

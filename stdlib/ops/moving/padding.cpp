@@ -60,11 +60,8 @@ Var looked_up(Builder& b, Var x, std::int64_t axis, std::int64_t before, std::in
   for (auto& dim : split.sharding.dims) dim.open = !t.mesh->of_kind(runtime::AxisKind::Auto).empty();
   Layout whole = split;
   whole.sharding.dims[d].axes.clear();
-  const Attrs along{{"axis", axis}, {"batch", std::int64_t{0}}};
-  Attrs take = along, add = along;
-  take.set("bounds", std::string("clamp"));
+  Attrs take = rows_along(axis), add = written_along(axis, runtime::is_number(t.dtype) ? "add" : "set");
   take.set("out", whole);
-  add.set("op", std::string(runtime::is_number(t.dtype) ? "add" : "set"));
   add.set("out", split);
 
   const Expr k = positions_along(b, before + behind, 1, -1);
@@ -102,7 +99,7 @@ Var repeated(Builder& b, Var x, const Pairs& widths, std::string_view mode) {
     add_side(b, x, axis, before, mode, true, parts);
     parts.push_back(x);
     add_side(b, x, axis, behind, mode, false, parts);
-    x = b.emit(*b.core().concat, parts, {{"axis", axis}}).at(0);
+    x = join_parts(b, parts, axis);
   }
   return x;
 }

@@ -112,8 +112,7 @@ Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     columns.insert(columns.begin(), expand(b, power, {n, 1}));
     power = power * x;
   }
-  Expr left{b,
-            columns.size() == 1 ? columns[0] : b.emit(*b.core().concat, columns, {{"axis", std::int64_t{-1}}}).at(0)};
+  Expr left{b, join_parts(b, columns, -1)};
   if (flag_or(attrs, "has_w", in.size() > 2)) {
     if (b.type(in[2]).shape != Shape{n})
       fail("shape", "polyfit: a weight for each of the " + std::to_string(n) + " points, got " +
