@@ -11,13 +11,12 @@ namespace shard::ir {
 class Builder;
 class OpTable;
 
-// Where a script's function of the same name takes other attributes (`reshape` with -1, `take` without an axis), the
-// core row has a name of its own, given behind it; attributes of core rows follow the laws of attrs.h.
+// Where a row has another name, it is given behind it; attributes of core rows follow the laws of attrs.h.
 struct CoreOps {  // find_core_ops names the rows in this order
   const OpDef *add, *sub, *mul, *div, *neg, *select, *convert, *eq, *ge, *lt, *logical_and;  // elementwise
   const OpDef *complex_pair, *real_part, *imag_part;
   const OpDef* broadcast_to;    // "broadcast": attrs shape
-  const OpDef* reshape;         // "reshape_to": attrs shape
+  const OpDef* reshape;         // attrs shape
   const OpDef* transpose;       // "permute": attrs perm, positions from the end of the last dimensions
   const OpDef* reduce_sum;      // attrs axes
   const OpDef* concat;          // "concatenate": attrs axis
@@ -25,7 +24,7 @@ struct CoreOps {  // find_core_ops names the rows in this order
   const OpDef* rev;             // attrs axes
   const OpDef* pad;             // "pad_with": operands x, value; attrs widths
   const OpDef* iota;            // attrs shape, axis, dtype
-  const OpDef* take;            // "take_rows": attrs axis, batch, bounds
+  const OpDef* take;            // attrs axis, batch, bounds
   const OpDef* scatter;         // "scatter_rows": attrs axis, batch, op
   const OpDef* dynamic_slice;   // "dynamic_slice_at": attrs axes, sizes
   const OpDef* dynamic_update;  // "dynamic_update_at": attrs axes

@@ -156,12 +156,13 @@ const OpTable& OpTable::fill() const {
 OpDef& OpTable::add(OpDef row) {
   auto refuse = [&](const std::string& what) { refuse_row(row, what); };
   if (row.name.empty()) refuse("`name` is empty: write the name as users write it");
-  if (by_name_.count(row.name)) refuse("there already is a row of this name");
   if (row.signature.empty()) refuse("`signature` is empty: write e.g. \"tanh(x)\"");
   if (row.doc.empty()) refuse("`doc` is empty: write one sentence on what it computes");
   if (std::holds_alternative<std::monostate>(row.kernel))
     refuse("`kernel` is empty: write a code, a function, a view, a composition or a structure");
   bool composite = is_composite(row), structural = structure_of(row) != nullptr;
+  auto& named = composite ? composites_ : held_;
+  if (named.count(row.name)) refuse("there already is a row of this name");
   if (std::holds_alternative<std::monostate>(row.derivative)) {
     if (!composite)
       refuse("`derivative` is empty: write partials, transposes, a custom pair, Zero{} or NotDifferentiable{why}");
@@ -181,18 +182,21 @@ OpDef& OpTable::add(OpDef row) {
   if (row.comm && row.comm->combine && row.comm->join) refuse("`comm` joins what it combines: that is whole already");
   rows_.push_back(std::move(row));
   OpDef& stored = rows_.back();
-  by_name_.emplace(stored.name, &stored);
+  named.emplace(stored.name, &stored);
   signatures_.try_emplace(&stored);
   return stored;
 }
 
 const OpDef* OpTable::find(std::string_view name) const {
   const OpTable& t = filled();
-  const auto it = t.by_name_.find(name);
-  return it == t.by_name_.end() ? nullptr : it->second;
+  for (const auto* named : {&t.composites_, &t.held_})
+    if (const auto it = named->find(name); it != named->end()) return it->second;
+  return nullptr;
 }
 
 const OpDef& OpTable::at(std::string_view name) const {
+  const OpTable& t = filled();
+  if (const auto it = t.held_.find(name); it != t.held_.end()) return *it->second;
   if (const OpDef* op = find(name)) return *op;
   throw std::logic_error("there is no row `" + std::string(name) + "`");
 }

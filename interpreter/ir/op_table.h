@@ -49,11 +49,13 @@ class OpTable {
   // may share it then.
   void fill_when_asked(void (*fill)(OpTable&)) { fill_ = fill; }
 
-  // Throws std::logic_error with a sentence saying what to write where a REQUIRED column is empty, or for a second row
-  // of the name. Gives the row as it is kept, for a column that the function which made it does not take.
+  // Throws std::logic_error with a sentence saying what to write where a REQUIRED column is empty, or for a second
+  // composite or a second other row of the name. Gives the row as it is kept, for a column that the function which made
+  // it does not take.
   OpDef& add(OpDef row);
-  const OpDef* find(std::string_view name) const;  // null where there is none
-  const OpDef& at(std::string_view name) const;    // throws std::logic_error
+  // Of one name there may be a composite, which scripts call, and the row that it makes, which graphs hold.
+  const OpDef* find(std::string_view name) const;  // what scripts call, null where there is none
+  const OpDef& at(std::string_view name) const;    // what graphs hold, or else a composite; throws std::logic_error
   // Parsed when it is first asked for; throws std::logic_error where it is malformed or does not fit its row.
   const Signature& signature(const OpDef& op) const;
   const std::deque<OpDef>& rows() const { return filled().rows_; }
@@ -68,9 +70,9 @@ class OpTable {
     std::once_flag once;
     Signature signature;
   };
-  std::deque<OpDef> rows_;  // addresses are stable: nodes point to rows
-  std::unordered_map<std::string_view, const OpDef*> by_name_;
-  mutable std::unordered_map<const OpDef*, Parsed> signatures_;  // one for every row
+  std::deque<OpDef> rows_;                                                // addresses are stable: nodes point to rows
+  std::unordered_map<std::string_view, const OpDef*> composites_, held_;  // by name
+  mutable std::unordered_map<const OpDef*, Parsed> signatures_;           // one for every row
   CoreOps core_;
   void (*fill_)(OpTable&) = nullptr;
   mutable std::once_flag once_;

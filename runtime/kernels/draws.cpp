@@ -74,14 +74,11 @@ void as_float(const View& out, F f) {
 
 // ---- gamma numbers
 
-float erf_inverse(float x) { return draws::codes::ErfInv(x); }
-double erf_inverse(double x) { return draws::codes::erf_inv_by<float>(x); }
-
 template <class T>
 T normal(const Key& key) {
   const T low = std::nextafter(T{-1}, T{0});
   const T u = std::max(low, uniform<T>(key) * (T{1} - low) + low);
-  return static_cast<T>(1.4142135623730951) * erf_inverse(u);
+  return static_cast<T>(1.4142135623730951) * draws::codes::ErfInv(u);
 }
 
 template <class T>
@@ -216,7 +213,7 @@ T binomial_of(Turns& two, Turns& three, std::int32_t turns, std::uint64_t index,
 
 }  // namespace
 
-double drawing::digamma_of(double x) { return draws::codes::digamma_by<float>(x); }
+double drawing::digamma_of(double x) { return draws::codes::Digamma(x); }
 
 void draw_gamma(Views in, const View& out, bool logarithm, const Stop* stop) {
   const View &keys = in[0], &alpha = in[1];

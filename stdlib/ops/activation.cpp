@@ -48,15 +48,7 @@ Vars glu(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (size % 2 != 0)
     fail("shape", "glu takes two equal halves, and dimension " + std::to_string(from_front(axis, t.rank())) + " of " +
                       runtime::to_string(t) + " has the size " + std::to_string(size));
-  Expr first{b, part_of(b, in[0], axis, 0, size / 2)}, second{b, part_of(b, in[0], axis, size / 2, size)};
-  return {first * call("sigmoid", {second})};
-}
-
-// Largest finite number of a float type.
-double largest(DType t) {
-  if (t == DType::F64) return std::numeric_limits<double>::max();
-  if (t == DType::F16) return 65504;
-  return t == DType::BF16 ? 0x1.fep127 : static_cast<double>(std::numeric_limits<float>::max());
+  return {part_of(b, in[0], axis, 0, size / 2) * call("sigmoid", {part_of(b, in[0], axis, size / 2, size)})};
 }
 
 // The larger side is taken out of the root (JAX).
@@ -85,8 +77,8 @@ Vars nan_to_num(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     const bool given = flag_or(attrs, "has_" + std::string(name), in.size() > next);
     return given ? cast_to({b, in[next++]}, dtype) : Expr{b, ir::constant(b, otherwise, dtype)};
   };
-  Expr none = stand_in("nan", 0), above = stand_in("posinf", largest(dtype)),
-       below = stand_in("neginf", -largest(dtype));
+  const double largest = runtime::float_form(dtype)->largest;
+  Expr none = stand_in("nan", 0), above = stand_in("posinf", largest), below = stand_in("neginf", -largest);
   Expr infinite = x.number(std::numeric_limits<double>::infinity());
   x = chosen(call("isnan", {x}), none, x);
   x = chosen(eq(x, infinite), above, x);

@@ -148,10 +148,7 @@ Vars isfinite(Builder& b, std::span<const Var> in, const Attrs&) {
   return {both(call("isfinite", {x.re}), call("isfinite", {x.im}))};
 }
 ir::Compose of_either(std::string_view test) {
-  return [test](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-    const Number x{b, in[0]};
-    return {call("logical_or", {call(test, {x.re}), call(test, {x.im})})};
-  };
+  return [test](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {either(test, {b, in[0]})}; };
 }
 
 // To real numbers by the real part (to truth values: whether it is not 0).

@@ -155,10 +155,8 @@ Var numbers_of(Builder& b, const Shape& shape) {
 
 // The most turns that an element of `shape` takes: those of the array.
 Var turns_of_all(Builder& b, Var turns, const Shape& shape) {
-  Ints axes;
-  for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(-1 - static_cast<std::int64_t>(i));
-  if (axes.empty() || runtime::numel(shape) == 0) return turns;
-  return b.call("max", {turns}, {{"axis", axes}, {"keepdims", true}});
+  if (shape.empty() || runtime::numel(shape) == 0) return turns;
+  return b.call("max", {turns}, {{"axis", last(static_cast<std::int64_t>(shape.size()))}, {"keepdims", true}});
 }
 
 // ---- distributions
@@ -170,7 +168,7 @@ Vars exponential(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 Vars laplace(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const DType dtype = float_drawn(attrs, "laplace", true);
-  const int digits = dtype == DType::F64 ? 53 : dtype == DType::F16 ? 11 : dtype == DType::BF16 ? 8 : 24;
+  const int digits = runtime::float_form(dtype)->fraction + 1;
   Expr u = uniform_drawn(b, in[0], sizes_drawn(attrs, "laplace", {}), dtype, -1 + std::ldexp(1.0, -digits));
   return {call("sign", {u}) * call("log1p", {-call("abs", {u})})};
 }

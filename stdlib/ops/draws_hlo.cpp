@@ -45,11 +45,7 @@ static Value stirling_tail(const Value& k) {
     out = select(i == 9 ? at_most(k, k.number(9)) : less(k, i + 1), number(k, kTail[i]), out);
   return out;
 }
-static Value any(const Value& x) {
-  ir::Ints dims;
-  for (int d = 0; d < x.rank(); ++d) dims.push_back(d);
-  return reduced(x, runtime::Reduce::Or, dims);
-}
+static Value any(const Value& x) { return reduced(x, runtime::Reduce::Or, stdlib::leading(x.rank())); }
 // The next values where `active`, else those that there are.
 static Values where(const Value& active, const Values& next, const Values& now) {
   Values out;
@@ -88,13 +84,7 @@ using hlo::Values;
 using runtime::drawing::kMostTurns;
 
 Words keys_over(const hlo::Value& key, const Shape& shape) {
-  Ints dims;
-  for (std::size_t d = shape.size() - key.shape.size(); d < shape.size(); ++d)
-    dims.push_back(static_cast<std::int64_t>(d));
-  const hlo::Value wide = hlo::broadcast(key, shape);
-  Ints all;
-  for (std::size_t d = 0; d < shape.size(); ++d) all.push_back(static_cast<std::int64_t>(d));
-  return words_of(wide, shape, all);
+  return words_of(hlo::broadcast(key, shape), shape, leading(static_cast<std::int64_t>(shape.size())));
 }
 Words hashed(const Words& key, int part) { return threefry(key, {key.first.number(0), key.first.number(part)}); }
 // In [0, 1): the bits of this counter behind the exponent of 1, less 1.

@@ -6,7 +6,6 @@
 
 #include "interpreter/hlo/writer.h"
 #include "interpreter/ir/complex_parts.h"
-#include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
@@ -58,22 +57,19 @@ void register_row(OpTable& t) {
                  }};
   row.kernel = ir::KernelFn(bind_fourier);
   row.hlo = fourier_hlo;
-  row.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
-    for (const Type& x : call.in)
-      if (is_split(x, x.rank() - 1))
-        return "a Fourier transform along dimension " + std::to_string(x.rank() - 1) + " of " + runtime::to_string(x) +
-               ", which is split over " + axes_text(x, x.rank() - 1) +
-               ": `shard` the array so that this dimension is whole first";
-    return std::nullopt;
-  };
+  row.explicit_refuses = refuses_split_last("a Fourier transform");
   row.flops = 10;
   row.samples = "[4, 6] [4, 6]; [8] [8]; [2, 2, 4] [2, 2, 4]; f64[2, 17] f64[2, 17]; [2, 1] [2, 1]";
   t.add(std::move(row));
 }
 
+std::int64_t length_of(const Builder& b, Var x, std::int64_t axis) {
+  return b.type(x).shape[static_cast<std::size_t>(from_front(axis, b.type(x).rank()))];
+}
+
 // The first n along the axis, or zeros behind what is there.
 Var of_length(Builder& b, Var x, std::int64_t axis, std::int64_t n) {
-  const std::int64_t have = b.type(x).shape[static_cast<std::size_t>(from_front(axis, b.type(x).rank()))];
+  const std::int64_t have = length_of(b, x, axis);
   if (n < have) return part_of(b, x, axis, 0, n);
   if (n == have) return x;
   Pairs widths(static_cast<std::size_t>(-axis), {0, 0});
@@ -101,14 +97,14 @@ Direction direction(const Attrs& attrs, bool back, std::string_view op) {
 }
 
 Var along(Builder& b, Var x, std::int64_t axis, std::int64_t n, const Direction& to) {
-  x = axis_to_end(b, of_length(b, x, axis, n), axis);
+  x = move_axis(b, of_length(b, x, axis, n), axis, -1);
   Var re = ir::real_part(b, x), im = ir::imag_part(b, x);
   const OpDef& row = b.table().at("fourier_parts");
   Vars y = to.back ? b.emit(row, {im, re}) : b.emit(row, {re, im});
   if (to.back) std::swap(y[0], y[1]);
   if (const double by = to.divisor(n); by != 1)
     for (Var& v : y) v = Expr{b, v} / by;
-  return axis_from_end(b, ir::complex_of(b, y[0], y[1]), axis);
+  return move_axis(b, ir::complex_of(b, y[0], y[1]), -1, axis);
 }
 
 // Numbers of at least f32; complex ones stay.
@@ -126,10 +122,6 @@ struct FourierLine {
 
 void check_length(const FourierLine& line, std::string_view op) {
   if (line.n < 1) fail("shape", std::string(op) + ": a line has at least one element");
-}
-
-std::int64_t length_of(const Builder& b, Var x, std::int64_t axis) {
-  return b.type(x).shape[static_cast<std::size_t>(from_front(axis, b.type(x).rank()))];
 }
 
 FourierLine line_of(Builder& b, Var x, const Attrs& attrs, std::string_view op) {
@@ -179,10 +171,8 @@ Var whole_line(Builder& b, Var x, const FourierLine& line) {
     return b.call("rev", {part_of(b, v, line.axis, 1, line.n - half + 1)}, {{"axes", axes}});
   };
   if (line.n == half) return x;
-  const auto joined = [&](Var first, Var then) {
-    return b.emit1(*b.core().concat, {first, then}, {{"axis", line.axis}});
-  };
-  return ir::complex_of(b, joined(re, mirrored(re)), joined(im, ir::neg(b, mirrored(im))));
+  return ir::complex_of(b, join_parts(b, {re, mirrored(re)}, line.axis),
+                        join_parts(b, {im, ir::neg(b, mirrored(im))}, line.axis));
 }
 
 ir::Compose transform(std::string_view name, bool back) {
@@ -257,8 +247,7 @@ ir::Compose frequencies(std::string_view name, bool half) {
     if (!runtime::is_float(dtype))
       fail("type", std::string(name) + " gives floats, not " + std::string(runtime::name(dtype)));
     const std::int64_t count = half ? n / 2 + 1 : n;
-    Attrs line{{"shape", Shape{count}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}};
-    Expr i{b, b.call("iota", {}, std::move(line))};
+    Expr i = positions_along(b, count, 1, -1);
     if (!half) i = select(ge(i, static_cast<double>((n + 1) / 2)), i - static_cast<double>(n), i);
     return {cast_to(i, dtype) / (static_cast<double>(n) * number_if(attrs, "d").value_or(1))};
   };

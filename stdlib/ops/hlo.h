@@ -31,6 +31,11 @@ hlo::Values poisson_hlo(const hlo::Use& use);
 hlo::Values binomial_turns_hlo(const hlo::Use& use);
 hlo::Values binomial_hlo(const hlo::Use& use);
 }  // namespace drawing
+// products/contract.cpp
+struct Products {  // dimensions of both operands that belong together
+  Ints x_batch, y_batch, x_summed, y_summed;
+};
+hlo::Value dot_general(const hlo::Value& x, const hlo::Value& y, const Products& dims, DType dtype, Shape shape);
 // products/convolution.cpp
 // Of x [b, groups * s, n...] by w [groups * f, s, taps...]: [b, groups * f, places...].
 struct Taps {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
-#include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -133,8 +133,6 @@ hlo::Values extreme_position_hlo(const hlo::Use& u, bool largest) {
 
 namespace {
 
-using runtime::Scan;
-
 FactorRule whole_last(const OpCall& call) {
   if (call.in[0].shape.empty()) fail("shape", std::string(call.op.name) + " of an array of rank 0");
   RuleBuilder r;
@@ -143,25 +141,9 @@ FactorRule whole_last(const OpCall& call) {
   return r.made({dims}, {dims});
 }
 
-std::string split_along(std::string_view op, const Type& x, int d) {
-  return std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(x) +
-         ", which is split over " + axes_text(x, d) + ": `shard` the array so that this dimension is whole first";
-}
-
-std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refuses_split_last(std::string_view op) {
-  return [op](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
-    const Type& x = call.in[0];
-    int d = x.rank() - 1;
-    if (!is_split(x, d)) return std::nullopt;
-    return split_along(op, x, d);
-  };
-}
-
 // x's elements at the positions of `index`, along the last dimension of both.
 Var along_last(Builder& b, Var x, Var index) {
-  auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  return b.call("take_rows", {x, index},
-                {{"axis", std::int64_t{-1}}, {"batch", rank - 1}, {"bounds", std::string("clamp")}});
+  return b.call("take", {x, index}, rows_along(-1, "clamp", b.type(x).rank() - 1));
 }
 
 OpDef order_row(std::string_view signature, std::string_view doc, std::string_view said) {
@@ -170,6 +152,17 @@ OpDef order_row(std::string_view signature, std::string_view doc, std::string_vi
   row.flops = 10;
   row.samples = "[4, 6]; [8]; [2, 2, 4]; i32[4, 8] 0..4";
   return row;
+}
+
+ir::KernelFn sorts_by(void (*sort)(const View& in, const View& out, bool descending, const runtime::Stop* stop)) {
+  return [sort](const KernelCall& c) -> BoundKernel {
+    View in = c.in[0], out = c.out[0];
+    const bool down = flag_or(c.attrs, "descending", false);
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) mutable {
+      sort(at(in, i[0]), at(out, o[0]), down, stop);
+    };
+  };
 }
 
 // Descending order is ascending order from its end (JAX), so that equals share derivatives as there; argsort keeps
@@ -183,13 +176,7 @@ void register_sort(OpTable& t) {
     return {along_last(b, tangent, order)};
   });
   sort.hlo = sort_hlo;
-  sort.kernel = [](const KernelCall& c) -> BoundKernel {
-    View in = c.in[0], out = c.out[0];
-    bool down = flag_or(c.attrs, "descending", false);
-    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) mutable {
-      runtime::sort(at(in, i[0]), at(out, o[0]), down, stop);
-    };
-  };
+  sort.kernel = sorts_by(runtime::sort);
   t.add(std::move(sort));
   OpDef argsort = order_row(
       "argsort_last(x, descending: bool = false, first: int? = none)",
@@ -206,14 +193,7 @@ void register_sort(OpTable& t) {
   argsort.dtype = {Operands::AsIs, always(DType::I32)};
   argsort.derivative = ir::Zero{};
   argsort.hlo = argsort_hlo;
-  argsort.kernel = [](const KernelCall& c) -> BoundKernel {
-    View in = c.in[0], out = c.out[0];
-    bool down = flag_or(c.attrs, "descending", false);
-    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) mutable {
-      runtime::argsort(at(in, i[0]), at(out, o[0]), down, stop);
-    };
-  };
+  argsort.kernel = sorts_by(runtime::argsort);
   t.add(std::move(argsort));
 }
 
@@ -222,15 +202,12 @@ Vars complex_scan_prod(Builder& b, std::span<const Var> in, const Attrs& attrs) 
   const bool reverse = flag_or(attrs, "reverse", false);
   Expr x{b, in[0]};
   const std::int64_t size = x.type().shape.back();
-  const auto part = [&](std::int64_t from, std::int64_t to) {
-    return b.call("slice", {x}, {{"start", Ints{from}}, {"limit", Ints{to}}, {"step", Ints{1}}});
-  };
   for (std::int64_t k = 1; k < size; k *= 2) {
     Shape edge = x.type().shape;
     edge.back() = k;
-    const Var ones = ir::broadcast_to(b, x.number(1), edge), rest = reverse ? part(k, size) : part(0, size - k);
-    const Vars pieces = reverse ? Vars{rest, ones} : Vars{ones, rest};
-    x = x * Expr{b, b.emit(*b.core().concat, pieces, {{"axis", std::int64_t{-1}}}).at(0)};
+    const Var ones = ir::broadcast_to(b, x.number(1), edge),
+              rest = reverse ? part_of(b, x, -1, k, size) : part_of(b, x, -1, 0, size - k);
+    x = x * Expr{b, join_parts(b, reverse ? Vars{rest, ones} : Vars{ones, rest}, -1)};
   }
   return {x};
 }
@@ -278,10 +255,7 @@ void register_scans(OpTable& t) {
     Expr x{b, n.in[0]}, y{b, n.out[0]};
     const Shape shape = x.type().shape;
     bool reverse = flag_or(n.call.attrs, "reverse", false);
-    Shape line(shape.size(), 1);
-    line.back() = shape.back();
-    Expr i{b, b.call("iota", {}, {{"shape", line}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}})};
-    Expr here{b, ir::broadcast_to(b, i, shape)}, new_one = eq(x, y);
+    Expr here{b, ir::broadcast_to(b, positions_along(b, shape.back(), shape.size(), -1), shape)}, new_one = eq(x, y);
     Expr held = select(new_one, here, reverse ? static_cast<double>(shape.back() - 1) : 0.0);
     return {along_last(b, tangents[0], b.call(reverse ? "scan_min" : "scan_max", {held}, n.call.attrs))};
   };
@@ -295,14 +269,14 @@ void register_scans(OpTable& t) {
 Vars along(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row,
            bool flatten, Attrs passed) {
   Var x = in[0];
-  if (flatten && !attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
+  if (flatten && !attrs.has("axis")) x = flat(b, x);
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
   if (rank == 0) fail("shape", std::string(op) + " of an array of rank 0");
   std::int64_t axis = from_end(integer_or(attrs, "axis", -1), rank, op);
   const Type& t = b.type(x);
   if (int d = from_front(axis, rank); laid_out(t) && is_split(t, d))
     fail("layout", split_along(op, t, d));  // as users see it, before the axis moves
-  return {axis_from_end(b, b.call(row, {axis_to_end(b, x, axis)}, std::move(passed)), axis)};
+  return {move_axis(b, b.call(row, {move_axis(b, x, axis, -1)}, std::move(passed)), -1, axis)};
 }
 
 // What holds the numbers of a type that is for keeping alone, in the same order.

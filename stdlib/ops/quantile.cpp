@@ -32,8 +32,7 @@ Expr between(Builder& b, const Expr& sorted, const Expr& q, std::string_view met
   Expr high_share = place - below, low_share = 1.0 - high_share;
   const auto value = [&](const Expr& at) {
     Expr inside = minimum(maximum(at, at.number(0)), at.number(static_cast<double>(n - 1)));
-    return Expr{b, b.call("take_rows", {sorted, cast_to(inside, DType::I32)},
-                          {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}})};
+    return Expr{b, b.call("take", {sorted, cast_to(inside, DType::I32)}, rows_along(-1))};
   };
   Expr low = value(below), high = value(above);
   if (method == "lower") return low;

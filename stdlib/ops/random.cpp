@@ -50,22 +50,16 @@ hlo::Value key_of(const Words& words) {
   return hlo::bitcast(hlo::concatenate(both, static_cast<int>(wide.size()) - 1), DType::Key, words.first.shape);
 }
 
-Ints leading(std::size_t count) {
-  Ints dims;
-  for (std::size_t d = 0; d < count; ++d) dims.push_back(static_cast<std::int64_t>(d));
-  return dims;
-}
-
 // The counter of an element is its place in the whole array.
 hlo::Values bits_hlo(const hlo::Use& u) {
   const Shape &whole = u.attrs.ints("whole"), &shape = u.out[0].shape;
-  const std::size_t keys = shape.size() - whole.size();
+  const auto keys = static_cast<std::int64_t>(shape.size() - whole.size());
   const bool wide = runtime::numel(whole) > (std::int64_t{1} << 32);
   const DType counted = wide ? DType::U64 : DType::U32;
   hlo::Value counter = u.to.constant(counted, shape, 0);
   std::int64_t stride = 1;
   for (std::size_t d = whole.size(); d-- > 0; stride *= whole[d]) {
-    hlo::Value at = hlo::iota(u.to, counted, shape, static_cast<int>(keys + d));
+    hlo::Value at = hlo::iota(u.to, counted, shape, static_cast<int>(keys) + static_cast<int>(d));
     if (u.in.size() > 1) at = at + hlo::broadcast(hlo::convert(u.in[1 + d], counted), shape);
     counter = counter + at * u.to.integer(counted, shape, stride);
   }
@@ -84,13 +78,13 @@ hlo::Values split_hlo(const hlo::Use& u) {
   const Shape& shape = u.out[0].shape;
   hlo::Value counter = hlo::iota(u.to, DType::U32, shape, static_cast<int>(shape.size()) - 1);
   if (u.in.size() > 1) counter = counter + hlo::broadcast(hlo::convert(u.in[1], DType::U32), shape);
-  return {key_of(threefry(words_of(u.in[0], shape, leading(shape.size() - 1)), {counter.number(0), counter}))};
+  return {key_of(threefry(words_of(u.in[0], shape, leading(u.in[0].rank())), {counter.number(0), counter}))};
 }
 
 hlo::Values fold_hlo(const hlo::Use& u) {
   const Shape& shape = u.out[0].shape;
   const hlo::Value key = hlo::broadcast(u.in[0], shape), data = hlo::broadcast(u.in[1], shape);
-  return {key_of(threefry(words_of(key, shape, leading(shape.size())), {data.number(0), data}))};
+  return {key_of(threefry(words_of(key, shape, leading(key.rank())), {data.number(0), data}))};
 }
 
 hlo::Values make_key_hlo(const hlo::Use& u) {
@@ -144,10 +138,7 @@ FactorRule bits_factors(const OpCall& call) {
   if (shape.size() != rank + call.in[0].shape.size())
     fail("shape", "bits: a shape for each key is drawn, got " + runtime::to_string(shape) + " for " +
                       runtime::to_string(call.in[0]));
-  r.rule.operands.assign(call.in.size(), {});
-  r.rule.operands[0].assign(out.begin(), out.end() - static_cast<std::ptrdiff_t>(rank));
-  r.rule.results = {out};
-  return r.rule;
+  return r.made(call, {{out.begin(), out.end() - static_cast<std::ptrdiff_t>(rank)}}, out);
 }
 
 BoundKernel bind_bits(const KernelCall& c) {
@@ -226,10 +217,7 @@ void register_split_keys(OpTable& t) {
     RuleBuilder r;
     auto out = r.dims(shape_of(call.attrs.ints("shape"), "split"));
     if (out.size() != call.in[0].shape.size() + 1) fail("shape", "split: one new dimension of keys");
-    r.rule.operands.assign(call.in.size(), {});
-    r.rule.operands[0].assign(out.begin(), out.end() - 1);
-    r.rule.results = {out};
-    return r.rule;
+    return r.made(call, {{out.begin(), out.end() - 1}}, out);
   };
   split.dtype.result = keys("split");
   split.derivative = ir::Zero{};

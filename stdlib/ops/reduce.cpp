@@ -50,10 +50,6 @@ Vars extreme_jvp(Builder& b, const NodeView& n, Var tangent) {
   return {sum / count};
 }
 
-// The middle dimensions of halving: x[from:to] along the axis, which counts from the end.
-Expr part_along(Builder& b, Var v, std::int64_t axis, std::int64_t from, std::int64_t to) {
-  return {b, part_of(b, v, axis, from, to)};
-}
 // Halves of a split dimension lie elsewhere: the axes whole.
 Var whole_along(Builder& b, Var x, const Ints& axes) {
   if (!laid_out(b.type(x))) return x;
@@ -72,9 +68,8 @@ Vars complex_product(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     if (x.type().shape[d] == 0) return {ir::broadcast_to(b, x.number(1), left)};
     while (x.type().shape[d] > 1) {
       const std::int64_t size = x.type().shape[d], half = size / 2;
-      const Expr y = part_along(b, x, axis, 0, half) * part_along(b, x, axis, half, 2 * half);
-      const bool odd = size % 2 != 0;
-      x = odd ? Expr{b, b.emit1(*b.core().concat, {y, part_along(b, x, axis, size - 1, size)}, {{"axis", axis}})} : y;
+      const Expr y = part_of(b, x, axis, 0, half) * part_of(b, x, axis, half, 2 * half);
+      x = size % 2 == 0 ? y : Expr{b, join_parts(b, {y, part_of(b, x, axis, size - 1, size)}, axis)};
     }
   }
   return {expand(b, x, left)};
@@ -84,19 +79,18 @@ Vars complex_product(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 // (JAX does the same).
 Vars product_jvp(Builder& b, const NodeView& n, Var tangent) {
   const Ints& axes = n.call.attrs.ints("axes");
-  Var x = n.in[0], dx = tangent;
-  x = whole_along(b, x, axes), dx = whole_along(b, dx, axes);
+  Var x = whole_along(b, n.in[0], axes), dx = whole_along(b, tangent, axes);
   for (auto axis : axes) {
     auto d = static_cast<std::size_t>(from_front(axis, b.type(x).rank()));
     if (b.type(x).shape[d] == 0) return {ir::zeros(b, b.type(n.out[0]))};
-    const auto part = [&](Var v, std::int64_t from, std::int64_t to) { return part_along(b, v, axis, from, to); };
+    const auto part = [&](Var v, std::int64_t from, std::int64_t to) { return part_of(b, v, axis, from, to); };
     while (b.type(x).shape[d] > 1) {
       std::int64_t size = b.type(x).shape[d], half = size / 2;
       Expr x1 = part(x, 0, half), x2 = part(x, half, 2 * half), d1 = part(dx, 0, half), d2 = part(dx, half, 2 * half);
       Expr y = x1 * x2, dy = d1 * x2 + x1 * d2;
-      bool odd = size % 2 != 0;
-      x = odd ? b.emit1(*b.core().concat, {y, part(x, size - 1, size)}, {{"axis", axis}}) : y.var();
-      dx = odd ? b.emit1(*b.core().concat, {dy, part(dx, size - 1, size)}, {{"axis", axis}}) : dy.var();
+      const bool odd = size % 2 != 0;
+      x = odd ? join_parts(b, {y, part(x, size - 1, size)}, axis) : y.var();
+      dx = odd ? join_parts(b, {dy, part(dx, size - 1, size)}, axis) : dy.var();
     }
   }
   return {expand(b, dx, b.type(n.out[0]).shape)};
@@ -144,10 +138,9 @@ Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bo
   if (axes.empty()) return {local};
   std::int64_t size = b.type(in[0]).shape[a];
   Expr mine{b, b.call(largest ? "reduce_max" : "reduce_min", {in[0]}, {{"axes", Ints{c.call.attrs.integer("axis")}}})};
-  Attrs over{{"axes", Ints(axes.begin(), axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
   bool truth = mine.type().dtype == DType::Bool;  // collectives compare numbers
   if (truth) mine = cast_to(mine, DType::I32);
-  Expr best{b, b.call(largest ? "pmax" : "pmin", {mine}, over)};
+  Expr best{b, b.call(largest ? "pmax" : "pmin", {mine}, over_devices(b, axes))};
   Expr has = call("logical_or", {eq(mine, best), call("isnan", {mine})});
   Expr first{b, ir::mul(b, device_position(b, axes), scalar_i32(b, size))};
   Expr behind{b, scalar_i32(b, INT32_MAX)};

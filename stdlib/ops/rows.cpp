@@ -1,7 +1,7 @@
 #include "stdlib/ops/rows.h"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "interpreter/ir/explicit_law.h"
 #include "runtime/kernels/kernels.h"
@@ -135,6 +135,12 @@ Ints last(std::int64_t count) {
   return made;
 }
 
+Ints leading(std::int64_t count) {
+  Ints made(static_cast<std::size_t>(count));
+  std::iota(made.begin(), made.end(), 0);
+  return made;
+}
+
 // ---- factor rules
 
 int RuleBuilder::factor(std::int64_t size, FactorKind kind, FactorReduce reduce) {
@@ -152,6 +158,11 @@ FactorRule RuleBuilder::made(std::vector<ir::ValueFactors> operands, std::vector
   rule.operands = std::move(operands);
   rule.results = std::move(results);
   return std::move(rule);
+}
+
+FactorRule RuleBuilder::made(const OpCall& call, std::vector<ir::ValueFactors> operands, ir::ValueFactors result) {
+  operands.resize(call.in.size());
+  return made(std::move(operands), {std::move(result)});
 }
 
 std::vector<Shape> shapes_of(const OpCall& call) {
@@ -215,6 +226,19 @@ Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const 
   return b.emit1(*b.core().shard, {made}, {{"layout", *out}});
 }
 
+std::string split_along(std::string_view op, const Type& x, int d, std::string_view way_out) {
+  return std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(x) +
+         ", which is split over " + axes_text(x, d) + ": " + std::string(way_out);
+}
+
+std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refuses_split_last(std::string_view op) {
+  return [op](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    for (const Type& x : call.in)
+      if (is_split(x, x.rank() - 1)) return split_along(op, x, x.rank() - 1);
+    return std::nullopt;
+  };
+}
+
 std::optional<std::string> size_change_refuses(std::string_view op, const Type& from, const Shape& to) {
   if (std::all_of(to.begin(), to.end(), [](auto n) { return n == 1; })) return std::nullopt;
   for (std::size_t d = 0; d < to.size(); ++d) {
@@ -226,6 +250,20 @@ std::optional<std::string> size_change_refuses(std::string_view op, const Type& 
            std::to_string(n) + " does not divide: `shard` the array first";
   }
   return std::nullopt;
+}
+
+// ---- batching
+
+Vars vars_of(std::span<const Mapped> in) {
+  Vars made;
+  for (const Mapped& m : in) made.push_back(m.var);
+  return made;
+}
+
+std::vector<Mapped> with_marks(const Vars& made, const std::vector<bool>& mapped) {
+  std::vector<Mapped> marked;
+  for (std::size_t i = 0; i < made.size(); ++i) marked.push_back({made[i], mapped[i]});
+  return marked;
 }
 
 // ---- values
@@ -252,10 +290,13 @@ Var spread(Builder& b, Var x, const Ints& axes, const Shape& full) {
 
 Var scalar_i32(Builder& b, std::int64_t value) { return ir::constant_int(b, value, DType::I32); }
 
+Attrs over_devices(const Builder& b, std::span<const runtime::AxisId> axes) {
+  return {{"axes", Ints(axes.begin(), axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
+}
+
 Var device_position(Builder& b, std::span<const runtime::AxisId> axes) {
   if (axes.empty()) return scalar_i32(b, 0);
-  Attrs attrs{{"axes", Ints(axes.begin(), axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
-  return b.emit(*b.core().axis_index, std::span<const Var>{}, attrs).at(0);
+  return b.emit1(*b.core().axis_index, {}, over_devices(b, axes));
 }
 
 Var require_integer_index(Builder& b, Var index, std::string_view op) {
@@ -272,19 +313,6 @@ Var wrap_negative(Builder& b, Var index, std::int64_t n) {
   Var below = b.emit1(*b.core().lt, {index, zero});
   return ir::select(b, below, ir::add(b, index, ir::constant_int(b, n, t)), index);
 }
-
-static Var moved(Builder& b, Var x, std::int64_t from, std::int64_t to) {
-  auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  std::vector<std::int64_t> perm;
-  for (std::int64_t d = 0; d < rank; ++d) perm.push_back(d);
-  std::int64_t axis = perm[static_cast<std::size_t>(from + rank)];
-  perm.erase(perm.begin() + from + rank);
-  perm.insert(perm.begin() + to + rank, axis);
-  return ir::transpose(b, x, perm);
-}
-
-Var axis_to_end(Builder& b, Var x, std::int64_t negative) { return negative == -1 ? x : moved(b, x, negative, -1); }
-Var axis_from_end(Builder& b, Var x, std::int64_t negative) { return negative == -1 ? x : moved(b, x, -1, negative); }
 
 // ---- kernels
 

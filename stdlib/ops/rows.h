@@ -1,6 +1,7 @@
 // What the families of rows share: reading attributes as users gave them, axes, factor rules by hand, views for
 // kernels. Not a place for operations.
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +69,7 @@ Shape shape_of(const Ints& sizes, std::string_view op);      // throws for negat
 Shape erase_axes(const Shape& shape, const Ints& negative);  // without these dimensions
 Shape ones_at(const Shape& shape, const Ints& negative);     // size 1 at these dimensions
 Ints last(std::int64_t count);                               // -count, ..., -1
+Ints leading(std::int64_t count);                            // 0, ..., count - 1
 
 // ---- factor rules
 class RuleBuilder {
@@ -76,6 +78,8 @@ class RuleBuilder {
   // One factor a dimension, all passing.
   ir::ValueFactors dims(const Shape& shape);
   FactorRule made(std::vector<ir::ValueFactors> operands, std::vector<ir::ValueFactors> results);
+  // Further operands of the call are numbers.
+  FactorRule made(const OpCall& call, std::vector<ir::ValueFactors> operands, ir::ValueFactors result);
   FactorRule rule;
 
  private:
@@ -97,9 +101,18 @@ std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::spa
 Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want,
                 std::span<const Var> others);
 
+// Why an operation refuses a split dimension that it needs whole; of the last one, for explicit_refuses.
+inline constexpr std::string_view kMakeWhole = "`shard` the array so that this dimension is whole first";
+std::string split_along(std::string_view op, const Type& x, int d, std::string_view way_out = kMakeWhole);
+std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refuses_split_last(std::string_view op);
+
 // A split dimension that changes its size (slices, pads, windows; ranks equal): the new size must be divisible by its
 // axes, or every size of the result be 1 (JAX). For explicit_refuses.
 std::optional<std::string> size_change_refuses(std::string_view op, const Type& from, const Shape& to);
+
+// ---- batching
+Vars vars_of(std::span<const Mapped> in);
+std::vector<Mapped> with_marks(const Vars& made, const std::vector<bool>& mapped);
 
 // ---- derivatives
 // Of an operation that is linear in its one operand: the operand's cotangent, of type `want`, from the result's.
@@ -125,13 +138,11 @@ Var expand(Builder& b, Var x, const Shape& kept);  // reshape, nothing where the
 Var spread(Builder& b, Var x, const Ints& axes,
            const Shape& full);  // a reduced value over the dimensions that were reduced (broadcast)
 Var scalar_i32(Builder& b, std::int64_t value);
+Attrs over_devices(const Builder& b, std::span<const runtime::AxisId> axes);  // of a collective that nobody wrote
 // Position of this device along `axes` taken together (the first the slowest), an i32 scalar; local graphs only.
 Var device_position(Builder& b, std::span<const runtime::AxisId> axes);
 Var require_integer_index(Builder& b, Var index, std::string_view op);  // i32 or i64
 Var wrap_negative(Builder& b, Var index, std::int64_t n);               // i < 0 counts from the end
-// An axis moved to the end of x, and a value so moved brought back.
-Var axis_to_end(Builder& b, Var x, std::int64_t negative);
-Var axis_from_end(Builder& b, Var x, std::int64_t negative);
 
 // ---- kernels
 inline View shifted(View v, std::int64_t elements) {

@@ -46,15 +46,9 @@ Expr uniform_between(Builder& b, Var key, const Shape& shape, DType dtype, const
 
 Expr scalar(Builder& b, double value, DType dtype) { return {b, ir::constant(b, value, dtype)}; }
 
-double smallest_normal(DType t) {
-  if (t == DType::F64) return std::numeric_limits<double>::min();
-  return t == DType::F16 ? std::ldexp(1.0, -14) : static_cast<double>(std::numeric_limits<float>::min());
-}
+double smallest_normal(DType t) { return std::ldexp(1.0, runtime::float_form(t)->low); }
 // The number next to -1 towards 0.
-double above_minus_one(DType t) {
-  int digits = t == DType::F64 ? 53 : t == DType::F16 ? 11 : t == DType::BF16 ? 8 : 24;
-  return -1 + std::ldexp(1.0, -digits);
-}
+double above_minus_one(DType t) { return -1 + std::ldexp(1.0, -1 - runtime::float_form(t)->fraction); }
 
 Expr normal_of(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs& from) {
   Expr u = uniform_between(b, key, shape, dtype, scalar(b, above_minus_one(dtype), dtype), scalar(b, 1, dtype), from);
@@ -84,10 +78,7 @@ Vars truncated_normal(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr x = root * call("erf_inv", {u});
   // Rounding may put x on a bound, which is outside: the neighbours inside, a step that rounds to one unit in the last
   // place.
-  double unit = dtype == DType::F64    ? 0x1.8p-53
-                : dtype == DType::F16  ? 0x1.8p-11
-                : dtype == DType::BF16 ? 0x1.8p-8
-                                       : 0x1.8p-24;
+  const double unit = std::ldexp(0.75, -runtime::float_form(dtype)->fraction);
   auto step = [&](const Expr& v) { return maximum(call("abs", {v}) * unit, v.number(smallest_normal(dtype))); };
   return {minimum(maximum(x, lower + step(lower)), upper - step(upper))};
 }
@@ -154,45 +145,28 @@ Vars categorical(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {picked};
 }
 
-// 0 ... n-1 in random order: sorted by random bits, as often as makes ties unlikely.
+// How often n things are sorted by random bits: as often as makes ties unlikely.
+int rounds_for(std::int64_t n) {
+  const auto size = static_cast<double>(std::max<std::int64_t>(1, n));
+  return static_cast<int>(std::ceil(3 * std::log(size) / std::log(4294967295.0)));
+}
+
+// 0 ... n-1 in random order.
 Var shuffled(Builder& b, Var key, std::int64_t n) {
-  Var order = b.call("iota", {}, {{"shape", Shape{n}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
-  double rounds = std::ceil(3 * std::log(static_cast<double>(std::max<std::int64_t>(1, n))) / std::log(4294967295.0));
-  for (int i = 0; i < static_cast<int>(rounds); ++i) {
+  Var order = positions_along(b, n, 1, -1);
+  for (int i = 0; i < rounds_for(n); ++i) {
     auto [next, sub] = two_keys(b, key);
     key = next;
     Var by = b.call("argsort_last", {raw_bits(b, sub, {n}, DType::U32, {})});
-    order = i == 0 ? by : b.call("take_rows", {order, by}, rows_along(-1));
+    order = i == 0 ? by : b.call("take", {order, by}, rows_along(-1));
   }
   return order;
 }
 
-Var rows_at(Builder& b, Var x, Var index, const Attrs& from = {}) {
-  auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  return b.call("take_rows", {x, index}, with_out(rows_along(-rank), from));
-}
-
-// Picks along an axis may cross a split dimension in explicit mode: the result is laid out as x.
-// x with `axis` in front, and what puts it back.
-Var axis_to_front(Builder& b, Var x, std::int64_t axis, bool back) {
-  const auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  if (axis == -rank) return x;
-  Ints perm;
-  for (std::int64_t d = -rank; d < 0; ++d) {
-    if (back)
-      perm.push_back(d < axis ? d + 1 : d == axis ? -rank : d);
-    else
-      perm.push_back(d == -rank ? axis : d <= axis ? d - 1 : d);
-  }
-  return b.call("permute", {x}, {{"perm", perm}});
-}
-
-// Each line along the axis in an order of its own: sorted along with random bits, as often as makes ties unlikely.
+// Each line along the axis in an order of its own: sorted along with random bits.
 Var shuffled_lines(Builder& b, Var key, Var x, std::int64_t axis) {
   const Shape shape = b.type(x).shape;
-  const double size = static_cast<double>(std::max<std::int64_t>(1, runtime::numel(shape)));
-  const double rounds = std::ceil(3 * std::log(size) / std::log(4294967295.0));
-  for (int i = 0; i < static_cast<int>(rounds); ++i) {
+  for (int i = 0; i < rounds_for(runtime::numel(shape)); ++i) {
     auto [next, sub] = two_keys(b, key);
     key = next;
     Var by = b.call("argsort", {raw_bits(b, sub, shape, DType::U32, {})}, {{"axis", axis}});
@@ -206,12 +180,10 @@ Vars permutation(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (x.shape.empty()) fail("shape", "permutation takes an array of rank 1 or more, or a host integer");
   const std::int64_t axis = from_end(integer_or(attrs, "axis", 0), x.rank(), "permutation");
   if (flag_or(attrs, "independent", false)) return {shuffled_lines(b, in[0], in[1], axis)};
-  Var front = axis_to_front(b, in[1], axis, false);
-  const Type& t = b.type(front);
-  Attrs out;
-  if (laid_out(t)) out.set("out", Layout{t.mesh, t.sharding});
-  const std::int64_t n = t.shape[0];
-  return {axis_to_front(b, rows_at(b, front, shuffled(b, in[0], n), out), axis, true)};
+  // Picks along an axis may cross a split dimension in explicit mode: the result is laid out as x.
+  Var front = move_axis(b, in[1], axis, -x.rank()), order = shuffled(b, in[0], b.type(front).shape[0]);
+  Var picked = b.call("take", {front, order}, out_as(b, rows_along(-x.rank()), front));
+  return {move_axis(b, picked, -x.rank(), axis)};
 }
 
 Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -225,9 +197,7 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (n == 0 && count > 0) fail("shape", "choice from an empty array");
   if (!replace && count > n)
     fail("shape", "choice: " + std::to_string(count) + " of " + std::to_string(n) + " without replacement");
-  auto first = [&](Var order) {
-    return expand(b, b.call("slice", {order}, {{"start", Ints{0}}, {"limit", Ints{count}}, {"step", Ints{1}}}), shape);
-  };
+  auto first = [&](Var order) { return expand(b, part_of(b, order, -1, 0, count), shape); };
   Var index;
   if (!weighted) {
     index = replace ? randint_of(b, in[0], shape, scalar(b, 0, DType::I32),
@@ -242,9 +212,7 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     Expr p = cast_to({b, in[2]}, runtime::to_inexact(pt.dtype));
     if (replace) {  // where the running sum of the probabilities passes a random number
       Expr sums{b, b.call("scan_sum", {p})};
-      Expr total{
-          b, expand(b, b.call("slice", {sums}, {{"start", Ints{n - 1}}, {"limit", Ints{n}}, {"step", Ints{1}}}), {})};
-      Expr r = total * (1.0 - fractions(b, in[0], shape, p.type().dtype, {}));
+      Expr r = element_of(b, sums, -1, n - 1) * (1.0 - fractions(b, in[0], shape, p.type().dtype, {}));
       Shape grown = shape;
       grown.push_back(1);
       Var below = b.call("lt", {sums, expand(b, r, grown)});
@@ -254,8 +222,7 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
       index = first(b.call("argsort_last", {g}, {{"descending", true}}));
     }
   }
-  if (axis == -static_cast<std::int64_t>(a.shape.size())) return {rows_at(b, in[1], index)};
-  return {b.call("take_rows", {in[1], index}, rows_along(axis))};
+  return {b.call("take", {in[1], index}, rows_along(axis))};
 }
 
 }  // namespace

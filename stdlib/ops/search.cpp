@@ -66,7 +66,7 @@ std::pair<Expr, Expr> round_the_period(Builder& b, const Expr& xp, const Expr& f
   Expr order{b, b.call("argsort_last", {within})};
   Expr x = elements_at(b, within, order), f = elements_at(b, fp, order);
   const std::int64_t n = x.type().shape[0];
-  Expr last{b, part_of(b, x, -1, n - 1, n)}, first{b, part_of(b, x, -1, 0, 1)};
+  Expr last = part_of(b, x, -1, n - 1, n), first = part_of(b, x, -1, 0, 1);
   return {Expr{b, join_parts(b, {last - period, x, first + period}, -1)},
           Expr{b, join_parts(b, {part_of(b, f, -1, n - 1, n), f, part_of(b, f, -1, 0, 1)}, -1)}};
 }
@@ -95,8 +95,7 @@ Vars interp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr j = n == 1 ? i : i - 1.0;
   Expr x0 = elements_at(b, xp, j), f0 = elements_at(b, fp, j);
   Expr dx = elements_at(b, xp, i) - x0, df = elements_at(b, fp, i) - f0;
-  const DType own = x.type().dtype;
-  const int digits = own == DType::F64 ? 52 : own == DType::F16 ? 10 : own == DType::BF16 ? 7 : 23;
+  const int digits = runtime::float_form(x.type().dtype)->fraction;
   Expr none = call("le", {call("abs", {dx}), dx.number(std::ldexp(1.0, -2 * digits))});  // no gradient of nan
   Expr f = chosen(none, f0, f0 + (x - x0) / select(none, 1.0, dx) * df);
   if (period || flag_or(attrs, "extrapolate", false)) return {f};
@@ -113,8 +112,7 @@ Expr true_positions(Builder& b, const Expr& mask, std::int64_t size) {
   Expr count{b, b.call("scan_sum", {cast_to(mask, DType::I32)})};
   Expr place = select(mask, count - 1.0, static_cast<double>(size));
   Expr zeros{b, ir::broadcast_to(b, scalar_i32(b, 0), {size})}, own = positions_along(b, n, 1, -1);
-  return {b, b.call("scatter_rows", {zeros, place, own},
-                    {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"op", std::string("set")}})};
+  return {b, b.call("scatter_rows", {zeros, place, own}, written_along(-1, "set"))};
 }
 
 // As jax.numpy: the smallest stands in where there are fewer than `size`, or `fill_value`.
@@ -141,15 +139,13 @@ Vars unique(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (flag_or(attrs, "return_inverse", false)) {
     Expr rank = Expr{b, b.call("scan_sum", {cast_to(mask, DType::I32)})} - 1.0;
     Expr zeros{b, ir::broadcast_to(b, scalar_i32(b, 0), {n})};
-    Var inverse = b.call("scatter_rows", {zeros, order, rank},
-                         {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"op", std::string("set")}});
-    made.push_back(expand(b, inverse, shape));
+    made.push_back(expand(b, b.call("scatter_rows", {zeros, order, rank}, written_along(-1, "set")), shape));
   }
   if (flag_or(attrs, "return_counts", false)) {
     Expr more = true_positions(b, mask, size + 1);
     Expr all = positions_along(b, size + 1, 1, -1);
     more = select(lt(all, count), more, static_cast<double>(n));
-    made.push_back(Expr{b, part_of(b, more, -1, 1, size + 1)} - Expr{b, part_of(b, more, -1, 0, size)});
+    made.push_back(part_of(b, more, -1, 1, size + 1) - part_of(b, more, -1, 0, size));
   }
   return made;
 }

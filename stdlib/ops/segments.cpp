@@ -43,8 +43,8 @@ ir::Compose segments(std::string_view name, std::string op) {
     Shape shape = x.shape;
     shape[0] = n;
     Var at = require_integer_index(b, in[1], name);
-    Attrs made{{"axis", -static_cast<std::int64_t>(x.rank())}, {"batch", std::int64_t{0}}, {"op", op}};
-    return {b.call("scatter_reduce", {neutral_array(b, x.dtype, op, shape), at, in[0]}, with_out(made, attrs))};
+    return {b.call("scatter_reduce", {neutral_array(b, x.dtype, op, shape), at, in[0]},
+                   with_out(written_along(-x.rank(), op), attrs))};
   };
 }
 
@@ -52,7 +52,7 @@ ir::Compose segments(std::string_view name, std::string op) {
 Var counted(Builder& b, Var places, Var weights, std::int64_t length) {
   const Type t = b.type(places);
   Var zeros = ir::broadcast_to(b, ir::constant(b, 0, b.type(weights).dtype), {length});
-  Attrs attrs{{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"op", std::string("add")}};
+  Attrs attrs = written_along(-1, "add");
   if (laid_out(t)) attrs.set("out", Layout{t.mesh, runtime::Sharding::replicated(1)});
   return b.call("scatter_rows", {zeros, places, weights}, std::move(attrs));
 }
@@ -116,7 +116,7 @@ Vars histogram(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   place = select(eq(x, element_of(b, *edges, -1, n - 1)), static_cast<double>(n - 1), place);
   Expr counts{b, part_of(b, counted(b, place, weights, n), -1, 1, n)};
   if (flag_or(attrs, "density", false)) {
-    Expr widths = Expr{b, part_of(b, *edges, -1, 1, n)} - Expr{b, part_of(b, *edges, -1, 0, n - 1)};
+    Expr widths = part_of(b, *edges, -1, 1, n) - part_of(b, *edges, -1, 0, n - 1);
     counts = counts / widths / Expr{b, b.call("sum", {counts})};
   }
   return {counts, *edges};

@@ -41,7 +41,7 @@ struct Reduction {
   Var finish(Var reduced) const {
     if (!keep) return reduced;
     Shape shape = ones_at(full, axes);
-    if (attrs.has("out")) return b.call("reshape_to", {reduced}, with_out({{"shape", shape}}, attrs));
+    if (attrs.has("out")) return b.call("reshape", {reduced}, with_out({{"shape", shape}}, attrs));
     return expand(b, reduced, shape);
   }
 };
@@ -49,12 +49,6 @@ struct Reduction {
 void need_elements(const Reduction& r, std::string_view op) {
   if (r.count() == 0)
     fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(r.full));
-}
-
-// f16 and bf16 are averaged in f32.
-Expr wide(const Expr& x) {
-  DType t = x.type().dtype;
-  return runtime::is_narrow(t) ? cast_to(x, DType::F32) : x;
 }
 
 DType summed(DType t) {
@@ -87,7 +81,7 @@ Expr mean_of(const Reduction& r, const Expr& x) { return r.run("reduce_sum", x) 
 Vars mean(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "mean"};
   Expr x = as_inexact(b, in[0]);
-  return {r.finish(cast_to(mean_of(r, wide(x)), x.type().dtype, x.type().weak))};
+  return {r.finish(cast_to(mean_of(r, summed_in(x)), x.type().dtype, x.type().weak))};
 }
 
 // Weights have the shape of x, or are a vector along the one axis.
@@ -118,7 +112,7 @@ Expr squared_size(const Expr& x) {
 
 // The mean squared distance from the mean; divides by the number of elements less `ddof`.
 Expr variance(const Reduction& r, const Expr& x) {
-  Expr w = wide(x);
+  Expr w = summed_in(x);
   Expr centre{r.b, expand(r.b, mean_of(r, w), ones_at(r.full, r.axes))};
   Expr squares = squared_size(w - centre);
   const std::int64_t left = r.count() - integer_or(r.attrs, "ddof", 0);
@@ -210,7 +204,7 @@ ir::Compose arg_extreme(std::string_view op, std::string_view row) {
     auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
     bool keep = flag_or(attrs, "keepdims", false), all = !attrs.has("axis");
     Shape full = b.type(x).shape;
-    if (all) x = expand(b, x, {runtime::numel(full)});
+    if (all) x = flat(b, x);
     std::int64_t axis = all ? -1 : from_end(integer_or(attrs, "axis", 0), rank, op);
     const Shape& now = b.type(x).shape;
     if (now[static_cast<std::size_t>(from_front(axis, static_cast<std::int64_t>(now.size())))] == 0)

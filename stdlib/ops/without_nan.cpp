@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "interpreter/ir/complex_parts.h"
-#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -31,14 +31,11 @@ Expr mean_there(const Expr& x, const Expr& missing, const Attrs& how) {
   return sum_there(x, missing, how) / count_there(x, missing, how);
 }
 
-// f16 and bf16 are averaged in f32.
-Expr in_f32(const Expr& x) { return runtime::is_narrow(x.type().dtype) ? cast_to(x, DType::F32) : x; }
-
 Expr nansum(const Expr& x, const Expr& missing, const Attrs& attrs) {
   return sum_there(x, missing, reduced_over(attrs));
 }
 Expr nanmean(const Expr& x, const Expr& missing, const Attrs& attrs) {
-  return mean_there(in_f32(x), missing, reduced_over(attrs));
+  return mean_there(summed_in(x), missing, reduced_over(attrs));
 }
 
 template <bool largest>
@@ -48,7 +45,7 @@ Expr extreme(const Expr& x, const Expr& missing, const Attrs& attrs) {
 }
 
 Expr nanvar(const Expr& x, const Expr& missing, const Attrs& attrs) {
-  const Expr w = in_f32(x), away = w - mean_there(w, missing, reduced_over(attrs, true));
+  const Expr w = summed_in(x), away = w - mean_there(w, missing, reduced_over(attrs, true));
   const Expr off = select(missing, case_beside(away, 0), away);  // before it is squared: nan has no derivative
   const Expr left = count_there(w, missing, reduced_over(attrs)) - static_cast<double>(integer_or(attrs, "ddof", 0));
   const Expr none = call("le", {left, left.number(0)});

@@ -206,7 +206,7 @@ TEST_CASE("planted mistakes in rules are caught") {
 #endif
   CHECK(caught("iota", [](ir::OpDef& row) { row.partition = {}; }) ==
         "");  // nothing splits a row without operands unless it is asked to
-  CHECK(caught("take_rows", [](ir::OpDef& row) {
+  CHECK(caught("take", [](ir::OpDef& row) {
           row.partition = [](ir::Builder& b, const ir::LocalCall& c, std::span<const ir::Var> in) {
             return b.emit(c.call.op, in, c.attrs);
           };

@@ -85,3 +85,14 @@ TEST_CASE("operations have JAX's types and values") {
     }
   }
 }
+
+TEST_CASE("gamma numbers and their slopes keep the digits of f64") {  // random.gamma, loggamma and jax.grad in x64
+  const std::string exact = test::run(R"(
+let a = array([0.05, 0.5, 1.0, 3.0, 40.0], f64)
+fn exact(got, want) = max(abs(got / array(want, f64) - 1.0)) < 1e-13
+print(exact(gamma(key(0), a, dtype: f64), [1.1295654929515503e-10, 0.007584208174721199, 2.194188716816741, 0.5859830551136811, 40.29528007788055]))
+print(exact(vmap(grad(fn(a) = gamma(key(0), a, dtype: f64)))(a), [5.0618479478156856e-08, 0.5031238126584764, 0.7840650498670144, 0.914611713379425, 0.9792410400427434]))
+print(exact(vmap(grad(fn(a) = loggamma(key(0), a, dtype: f64)))(a), [448.1234580377536, 5.131105510632805, 1.6488258366845248, 0.40417478022960585, 0.025738283622029512]))
+)");
+  CHECK(exact == "true\ntrue\ntrue\n");
+}

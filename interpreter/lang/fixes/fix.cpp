@@ -176,7 +176,7 @@ void Fixes::index(Error& error, const Expr& e, const Value& object, const std::v
                                 {"", items[0].value, e.span},
                                 {"axis", Value(std::int64_t{0}), e.span},
                                 {"out", spec, e.span}};
-      return in_.call(Value(&in_.context().table().at("take")), std::move(args), e.span);
+      return in_.call(Value(in_.context().table().find("take")), std::move(args), e.span);
     };
     attempt.out_fix = [&](const std::string& spec) {
       return Fix{"say the result's layout", e.span,

@@ -331,19 +331,17 @@ SHARD_LOOP double Erf(double x) { return erf(x); }
 SHARD_LOOP double Erfc(double x) { return erfc(x); }
 SHARD_LOOP double Pow(double x, double y) { return pow(x, y); }
 
-// The three that follow are made of elementary functions of numbers of type By.
 // Giles' single-precision start would be good to 1e-7; two steps of Halley's method against erfc bring it to f64.
-template <class By>
-SHARD_LOOP double erf_inv_by(double x) {
+SHARD_LOOP double ErfInv(double x) {
   const double a = fabs(x);
   if (!(a < 1.0)) return a == 1.0 ? x * HUGE_VAL : NAN;
   if (a == 0.0) return x;
-  const double l = Log1p(By(-a * a)), t = 4.330746750799873 + 0.5 * l;  // 2 / (pi * 0.147) + l / 2 (Winitzki's formula)
+  const double l = log1p(-a * a), t = 4.330746750799873 + 0.5 * l;  // 2 / (pi * 0.147) + l / 2 (Winitzki's formula)
   double y = sqrt(sqrt(t * t - l / 0.147) - t);
   const double rest = 1.0 - a;  // exact for a >= 1/2, where erfc keeps the digits that erf loses
   for (int i = 0; i < 3; ++i) {
-    const double e = a < 0.5 ? Erf(By(y)) - a : rest - Erfc(By(y));
-    const double step = e / (1.1283791670955126 * Exp(By(-y * y)));  // 2 / sqrt(pi)
+    const double e = a < 0.5 ? erf(y) - a : rest - erfc(y);
+    const double step = e / (1.1283791670955126 * exp(-y * y));  // 2 / sqrt(pi)
     y -= step / (1.0 + y * step);
   }
   return copysign(y, x);
@@ -354,6 +352,7 @@ SHARD_LOOP double Lgamma(double x) {  // lgamma itself keeps the sign where all 
   return x == -HUGE_VAL ? HUGE_VAL : lgamma_r(x, &sign);
 }
 
+// Made of elementary functions of numbers of type By.
 // By recurrence up to 10 and an asymptotic series from there; by reflection below 1/2. nan at the poles, as XLA has it.
 template <class By>
 SHARD_LOOP double digamma_by(double x) {
@@ -391,7 +390,6 @@ SHARD_LOOP double trigamma_by(double x) {
           z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730))))));
   return sum + sign * rest;
 }
-SHARD_LOOP double ErfInv(double x) { return erf_inv_by<double>(x); }
 SHARD_LOOP double Digamma(double x) { return digamma_by<double>(x); }
 SHARD_LOOP double Trigamma(double x) { return trigamma_by<double>(x); }
 

@@ -4,6 +4,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/lang/report/report.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
@@ -113,13 +114,8 @@ std::vector<Chip> all_chips(Interpreter& in) {
 }
 
 std::optional<Chip> take_chip(Interpreter& in, lang::BoundArgs& a) {
-  std::optional<Chip> chip;
-  std::erase_if(a.rest, [&](const lang::CallArg& x) {
-    if (x.name != "chip") return false;
-    chip = chip_of(in, x.value, x.span);
-    return true;
-  });
-  return chip;
+  const auto x = take_named(a, "chip");
+  return x ? std::optional(chip_of(in, x->value, x->span)) : std::nullopt;
 }
 
 }  // namespace shard::stdlib

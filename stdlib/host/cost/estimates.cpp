@@ -157,13 +157,11 @@ Value plan(Interpreter& in, BoundArgs& a) {
     in.fail("mesh", a.span, "plan divides the devices of a mesh, and none is declared",
             {"mesh m = (@data: 8, @model: 1)"});
   std::int64_t devices = mesh->size();
-  std::erase_if(a.rest, [&](const lang::CallArg& x) {
-    if (x.name != "devices") return false;
-    devices = in.integer(x.value, x.span, "`devices:` of plan");
+  if (const auto x = take_named(a, "devices")) {
+    devices = in.integer(x->value, x->span, "`devices:` of plan");
     if (devices < 1 || devices > (1 << 20))
-      in.fail("mesh", x.span, "`devices:` counts devices, and there is one at least");
-    return true;
-  });
+      in.fail("mesh", x->span, "`devices:` counts devices, and there is one at least");
+  }
   struct RestoreMesh {
     trace::Context& context;
     runtime::MeshRef mesh;

@@ -67,13 +67,8 @@ std::string beside(const Explained& a, const Explained& b) {
 Value explain(Interpreter& in, BoundArgs& a) {
   need_call(in, a, "explain");
   const std::optional<cost_model::Chip> chip = take_chip(in, a);
-  Value other;
-  std::erase_if(a.rest, [&](const lang::CallArg& x) {
-    if (x.name != "against") return false;
-    if (!x.value.callable()) in.fail("type", x.span, "`against:` is a function of the same arguments");
-    other = x.value;
-    return true;
-  });
+  const auto other = take_named(a, "against");
+  if (other && !other->value.callable()) in.fail("type", other->span, "`against:` is a function of the same arguments");
   const Explained one = explained(in, a[0], a, chip);
   if (in.context().types_only()) return Value();
   const auto tell = [&](const Explained& e) {
@@ -81,8 +76,8 @@ Value explain(Interpreter& in, BoundArgs& a) {
     in.write(explained_on(e.call, *e.on, *chip, in.sources()));
   };
   tell(one);
-  if (other.is_none()) return Value();
-  const Explained two = explained(in, other, a, chip);
+  if (!other) return Value();
+  const Explained two = explained(in, other->value, a, chip);
   in.write("\n");
   tell(two);
   in.write(beside(one, two));

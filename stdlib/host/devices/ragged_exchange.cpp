@@ -10,7 +10,7 @@ namespace shard::stdlib {
 namespace {
 
 Tensor run(Interpreter& in, std::string_view row, std::initializer_list<Tensor> operands, ir::Attrs attrs = {}) {
-  return in.context().apply1(in.context().table().at(row), operands, std::move(attrs));
+  return in.context().apply1(*in.context().table().find(row), operands, std::move(attrs));
 }
 
 Tensor exchanged(Interpreter& in, const Tensor& x, const Along& where, grammar::Span span) {

@@ -162,6 +162,13 @@ std::string little(std::uint64_t x, std::size_t bytes) {
   return out;
 }
 
+std::uint64_t whole_size(Source& file) {
+  char c = 0;
+  if (!file.size()) file.read_some(file.most(), &c, 1);
+  if (!file.size()) refuse_file("its size cannot be found");
+  return *file.size();
+}
+
 Value Contents::tree(std::vector<Value> values) {
   std::vector<std::pair<std::string, Value>> named;
   for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
@@ -171,13 +178,6 @@ Value Contents::tree(std::vector<Value> values) {
 // ---- raw numbers, little-endian, with nothing around them: token files. What they are, the script says (`dtype:`), so
 // this is no row of the table.
 namespace {
-
-std::uint64_t whole_size(Source& file) {  // of a packed one it is found by unpacking
-  char c = 0;
-  if (!file.size()) file.read_some(file.most(), &c, 1);
-  if (!file.size()) refuse_file("its size cannot be found");
-  return *file.size();
-}
 
 class RawNumbers : public OneArray {
  public:

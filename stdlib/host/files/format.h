@@ -97,6 +97,7 @@ void each_piece(Interpreter& in, const ArrayRef& a, F f) {
   for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) f(piece);
 }
 void write_pieces(Interpreter& in, const ArrayRef& a, Sink& file);
+std::uint64_t whole_size(Source& file);  // of a packed one it is found by unpacking
 // Whole numbers as formats have them, the lowest byte first.
 std::uint64_t little(std::string_view bytes);
 std::string little(std::uint64_t x, std::size_t bytes);

@@ -91,15 +91,8 @@ class Npz : public Contents {
     Npy npy = {};
   };
 
-  std::uint64_t size() {  // of the file; of a packed one it is found by unpacking
-    if (const auto n = file_.size()) return *n;
-    char c = 0;
-    file_.read_some(file_.most(), &c, 1);
-    return file_.size().value_or(0);
-  }
-
   void read_directory() {
-    const std::uint64_t whole = size(), from = whole - std::min<std::uint64_t>(whole, 65557);
+    const std::uint64_t whole = whole_size(file_), from = whole - std::min<std::uint64_t>(whole, 65557);
     const std::string tail = file_.text(from, static_cast<std::size_t>(whole - from));
     const std::size_t end = tail.rfind(std::string_view("PK\x05\x06", 4));
     if (end == std::string::npos) refuse_file("it is a zip file without its directory");

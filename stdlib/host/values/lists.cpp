@@ -182,11 +182,11 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
 }
 
 Value call_row(Interpreter& in, std::string_view name, std::vector<CallArg> args, grammar::Span span) {
-  return in.call(Value(&in.context().table().at(name)), std::move(args), span);
+  return in.call(Value(in.context().table().find(name)), std::move(args), span);
 }
 
 Value call_row(Interpreter& in, std::string_view name, std::vector<Value> args, grammar::Span span) {
-  return in.call(Value(&in.context().table().at(name)), std::move(args), span);
+  return in.call(Value(in.context().table().find(name)), std::move(args), span);
 }
 
 Value pass_on(Interpreter& in, std::string_view name, BoundArgs& a) {

@@ -9,7 +9,6 @@
 namespace shard::stdlib {
 namespace {
 
-using transform::differentiable;
 using transform::fit;
 
 std::vector<Type> infer_branch(const OpCall& call) {
@@ -23,15 +22,11 @@ std::vector<Type> infer_branch(const OpCall& call) {
   if (yes.results.size() != no.results.size())
     fail("branch", "the branches give " + std::to_string(yes.results.size()) + " and " +
                        std::to_string(no.results.size()) + " values");
-  auto* named = call.attrs.find("names");
-  auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
   std::vector<Type> out;
   for (std::size_t i = 0; i < yes.results.size(); ++i) {
     Type a = yes.type(yes.results[i]), c = no.type(no.results[i]);
     if (!same_type(a, c)) {
-      std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
-                          : yes.results.size() > 1                           ? " " + std::to_string(i + 1)
-                                                                             : "";
+      std::string which = leaf_name(call.attrs, i, yes.results.size() > 1 ? " " + std::to_string(i + 1) : "");
       bool first_varies = (c.varying - a.varying).empty();
       fail("branch",
            "both branches of an `if` must give the same type: result" + which + " is " + runtime::to_string(a) +
@@ -70,7 +65,7 @@ ir::Pushed push_branch(Builder& b, const OpCall& call, const Vars& in, std::span
     regions.push_back(share(transform::extract(b.table(), both, both.params, results, true)));
   }
   Vars out = b.emit(call.op, operands, {}, std::move(regions));
-  ir::Pushed pushed{Vars(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n)), Vars(n)};
+  ir::Pushed pushed{first_of(out, n), Vars(n)};
   for (std::size_t j = 0, t = n; j < n; ++j)
     if (live[j]) pushed.tangents[j] = out[t++];
   return pushed;
@@ -83,13 +78,8 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
   std::vector<int> wrt;
   for (std::size_t i = 1; i < in.size(); ++i)
     if (wanted[i]) wrt.push_back(static_cast<int>(i - 1));
-  std::vector<bool> with_ct;
-  std::vector<Type> ct_types;
-  for (std::size_t j = 0; j < n; ++j) {
-    const Type& t = call.regions[0]->type(call.regions[0]->results[j]);
-    with_ct.push_back(given[j] && differentiable(t));
-    if (with_ct.back()) ct_types.push_back(transform::cotangent_type(t));
-  }
+  const std::vector<Type> types = result_types(*call.regions[0]);
+  const std::vector<bool> with_ct = with_cotangents(types, given);
   // Slots for what is kept: a value takes the first slot of its type that its region has not filled.
   std::vector<Type> slots;
   std::vector<Graph> joint;
@@ -115,8 +105,7 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
   std::vector<GraphRef> forward, backward;
   for (std::size_t k = 0; k < 2; ++k) {
     const Graph& j = joint[k];
-    Vars first_results(j.results.begin(), j.results.begin() + static_cast<std::ptrdiff_t>(n)),
-        second_params(j.params.begin(), j.params.begin() + static_cast<std::ptrdiff_t>(np));
+    Vars first_results = first_of(j.results, n), second_params = first_of(j.params, np);
     append(first_results, stored[k]);
     append(second_params, stored[k]);
     append(second_params, part(j.params, np, j.params.size() - np));
@@ -126,8 +115,7 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
     Builder f = transform::builder_like(table, first);
     Vars args;
     for (Var p : first.params) args.push_back(f.param(first.type(p)));
-    Vars values = f.inline_graph(first, args), results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)),
-         slot(slots.size());
+    Vars values = f.inline_graph(first, args), results = first_of(values, n), slot(slots.size());
     for (std::size_t i = 0; i < stored[k].size(); ++i) slot[slot_of[k][i]] = values[n + i];
     for (std::size_t s = 0; s < slots.size(); ++s) results.push_back(zeros_or(f, slot[s], slots[s]));
     forward.push_back(share(f.finish(std::move(results))));
@@ -138,7 +126,8 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
     for (std::size_t i = 0; i < np; ++i) args.push_back(r.param(second.type(second.params[i])));
     for (const Type& t : slots) slot_params.push_back(r.param(t));
     for (std::size_t s : slot_of[k]) args.push_back(slot_params[s]);
-    for (const Type& t : ct_types) args.push_back(r.param(t));
+    for (std::size_t t = 0; t < n; ++t)
+      if (with_ct[t]) args.push_back(r.param(transform::cotangent_type(types[t])));
     backward.push_back(share(r.finish(r.inline_graph(second, args))));
   }
   Vars out = b.emit(call.op, in, call.attrs, std::move(forward));
@@ -149,8 +138,7 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
   std::size_t inputs = in.size();
   return {out, [=](Builder& outer, std::span<const Var> ct) {
             Vars operands = kept, found(inputs);
-            for (std::size_t j = 0, t = 0; j < with_ct.size(); ++j)
-              if (with_ct[j]) operands.push_back(zeros_or(outer, ct[j], ct_types[t++]));
+            append_cotangents(outer, operands, types, with_ct, ct);
             Vars grads = outer.emit(*op, operands, {}, backward);
             for (std::size_t w = 0; w < wrt.size(); ++w) found[static_cast<std::size_t>(wrt[w]) + 1] = grads[w];
             return found;
@@ -167,21 +155,18 @@ std::vector<Mapped> batch_branch(Builder& b, const OpCall& call, std::span<const
   for (std::size_t k = 0; k < 2; ++k)
     if (regions[k].mapped != force)
       regions[k] = transform::batch(b.table(), *call.regions[k], mapped, size, force, front);
-  Vars operands;
-  for (const Mapped& m : in) operands.push_back(m.var);
-  std::vector<Mapped> results;
-  if (!in[0].mapped) {
-    Vars out =
-        b.emit(call.op, operands, call.attrs, {share(std::move(regions[0].graph)), share(std::move(regions[1].graph))});
-    for (std::size_t j = 0; j < n; ++j) results.push_back({out[j], static_cast<bool>(force[j])});
-    return results;
-  }
+  const Vars operands = vars_of(in);
+  if (!in[0].mapped)
+    return with_marks(
+        b.emit(call.op, operands, call.attrs, {share(std::move(regions[0].graph)), share(std::move(regions[1].graph))}),
+        force);
   if (transform::has_effects(*call.regions[0]) || transform::has_effects(*call.regions[1]))
     throw grammar::Error("vmap", b.span(),
                          "`print` and `assert` in an `if` whose condition vmap maps over are not defined",
                          {"take them out of the `if`"});
   Vars yes = b.inline_graph(regions[0].graph, part(operands, 1, operands.size() - 1)),
        no = b.inline_graph(regions[1].graph, part(operands, 1, operands.size() - 1));
+  std::vector<Mapped> results;
   for (std::size_t j = 0; j < n; ++j) {
     runtime::Shape shape(b.type(yes[j]).shape.size(), 1);
     shape[0] = size;
@@ -193,12 +178,8 @@ std::vector<Mapped> batch_branch(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef branch_row() {
-  OpDef row = internal_row("branch(values: arrays)", "One of two regions, chosen by a truth value.");
-  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_branch, .pull = pull_branch};
-  row.kernel = ir::Structure::Branch;
-  row.batch = batch_branch;
-  row.infer = infer_branch;
-  return row;
+  return region_row("branch(values: arrays)", "One of two regions, chosen by a truth value.", ir::Structure::Branch,
+                    push_branch, pull_branch, batch_branch, infer_branch);
 }
 
 }  // namespace shard::stdlib

@@ -41,8 +41,7 @@ std::size_t dim_of(const Type& t, std::int64_t negative, std::string_view op) {
 }
 std::string axes_named(const OpCall& call) {
   std::string out;
-  MeshRef mesh = mesh_of(call);
-  for (AxisId a : call.attrs.axes().list()) out += (out.empty() ? "@" : ", @") + mesh->axes[a].name;
+  for (AxisId a : call.attrs.axes().list()) out += (out.empty() ? "@" : ", @") + mesh_of(call)->axes[a].name;
   return out;
 }
 
@@ -232,10 +231,8 @@ Attrs over(const Attrs& attrs, std::initializer_list<Attrs::Item> more = {}) {
 }
 
 Attrs only(const Attrs& attrs, AxisSet axes) {
-  Attrs out;
-  Ints list;
-  for (AxisId a : axes.list()) list.push_back(a);
-  out.set("axes", list);
+  const auto list = axes.list();
+  Attrs out{{"axes", Ints(list.begin(), list.end())}};
   if (attrs.has("mesh")) out.set("mesh", *attrs.find("mesh"));
   return out;
 }
@@ -328,10 +325,8 @@ ir::Custom extreme() {
 
 // ---- batching: attributes count from the end, so a new leading dimension passes through
 std::vector<Mapped> batch_leading(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {
-  Vars operands;
-  bool mapped = false;
-  for (const Mapped& m : in) operands.push_back(m.var), mapped |= m.mapped;
-  return {{b.emit(call.op, operands, call.attrs).at(0), mapped}};
+  const bool mapped = std::any_of(in.begin(), in.end(), [](const Mapped& m) { return m.mapped; });
+  return {{b.emit(call.op, vars_of(in), call.attrs).at(0), mapped}};
 }
 
 // ---- rows

@@ -48,19 +48,21 @@ std::string carry_way_out(const Type& in, const Type& out) {
   return same_type(in, more) ? way_out(out, in, "what the body gives") : way_out(in, out, "the initial value");
 }
 
-void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body,
-                 std::size_t first_result) {
+std::string leaf_name(const Attrs& attrs, std::size_t i, const std::string& otherwise) {
   auto* named = attrs.find("names");
   auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
+  return names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`" : otherwise;
+}
+
+void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body,
+                 std::size_t first_result) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Type& out = body.type(body.results.at(first_result + i));
     if (same_type(in[i], out)) continue;
-    std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
-                        : in.size() > 1 ? " " + std::to_string(i + 1) + " of " + std::to_string(in.size())
-                                        : "";
-    fail("carry", "the carry" + which + " of " + std::string(loop) + " must keep its type: it comes in as " +
-                      runtime::to_string(in[i]) + " and the body gives " + runtime::to_string(out) + "; " +
-                      carry_way_out(in[i], out));
+    const std::string place = " " + std::to_string(i + 1) + " of " + std::to_string(in.size());
+    fail("carry", "the carry" + leaf_name(attrs, i, in.size() > 1 ? place : "") + " of " + std::string(loop) +
+                      " must keep its type: it comes in as " + runtime::to_string(in[i]) + " and the body gives " +
+                      runtime::to_string(out) + "; " + carry_way_out(in[i], out));
   }
 }
 
@@ -113,6 +115,15 @@ std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size)
   return std::span<const Var>(vars).subspan(begin, size);
 }
 
+Vars first_of(const Vars& vars, std::size_t size) {
+  return {vars.begin(), vars.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+ir::Pushed halves(const Vars& out) {
+  const auto half = static_cast<std::ptrdiff_t>(out.size() / 2);
+  return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
+}
+
 void append(Vars& to, std::span<const Var> more) { to.insert(to.end(), more.begin(), more.end()); }
 
 Var zeros_or(Builder& b, Var v, const Type& type) { return v.valid() ? v : transform::typed_zeros(b, type); }
@@ -146,6 +157,25 @@ Vars scatter_to(const std::vector<int>& places, std::size_t size, std::span<cons
   Vars out(size);
   for (std::size_t i = 0; i < places.size(); ++i) out[static_cast<std::size_t>(places[i])] = values[i];
   return out;
+}
+
+OpDef region_row(std::string_view signature, std::string_view doc, ir::Structure structure,
+                 decltype(ir::Custom::push) push, decltype(ir::Custom::pull) pull, ir::BatchFn batch,
+                 std::vector<Type> (*infer)(const OpCall&)) {
+  OpDef row = internal_row(signature, doc);
+  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = std::move(push), .pull = std::move(pull)};
+  row.kernel = structure;
+  row.batch = std::move(batch);
+  row.infer = infer;
+  return row;
+}
+
+OpDef passing_row(std::string_view signature, std::string_view doc) {
+  OpDef row = internal_row(signature, doc, broadcast_factors);
+  row.derivative = ir::Custom{[](Builder&, const NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
+                              [](Builder&, const NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
+  row.kernel = runtime::Code::Identity;
+  return row;
 }
 
 void register_control(ir::OpTable& table) {

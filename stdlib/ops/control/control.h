@@ -32,27 +32,35 @@ OpDef follow_row();  // constraint.cpp: the layout of another value
 bool same_type(const Type& a, const Type& b);
 // What to write where two types that must be equal are not: a cast, a `shard`, a `pcast` of `subject`.
 std::string way_out(const Type& have, const Type& want, std::string_view subject);
-// The carry of a loop must come out as it went in. `attrs` may name the leaves (`names`).
+// The i-th of the values that `attrs` may name (`names`), as " `name`".
+std::string leaf_name(const Attrs& attrs, std::size_t i, const std::string& otherwise);
+// The carry of a loop must come out as it went in.
 void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body,
                  std::size_t first_result);
+std::string carry_way_out(const Type& in, const Type& out);
 // A region takes exactly these; anything else is a defect of who made the node (std::logic_error).
 void check_params(const OpCall& call, std::size_t region, std::span<const Type> params);
 // A loop or branch whose condition differs between devices may not communicate inside; throws naming the collective.
 void check_quiet(const OpCall& call, const Type& condition, const std::string& what);  // what: "`if`"
-std::string carry_way_out(const Type& in, const Type& out);
 
 std::size_t count(const Attrs& attrs, std::string_view name);  // a non-negative integer attribute
 Type row_type(const Type& t);                                  // without its leading dimension
 Type stacked_type(const Type& t, std::int64_t length);         // with one, whole
 Marks marks_of(const Graph& g, std::span<const Var> vars);
 std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size);
+Vars first_of(const Vars& vars, std::size_t size);
+ir::Pushed halves(const Vars& out);  // values, then as many tangents
 void append(Vars& to, std::span<const Var> more);
 Var zeros_or(Builder& b, Var v, const Type& type);  // v, or zeros where it is a symbolic zero
 std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
 
+// ---- rows
+OpDef region_row(std::string_view signature, std::string_view doc, ir::Structure structure,
+                 decltype(ir::Custom::push) push, decltype(ir::Custom::pull) pull, ir::BatchFn batch,
+                 std::vector<Type> (*infer)(const OpCall&));
+OpDef passing_row(std::string_view signature, std::string_view doc);  // of a value that stays as it is
+
 // ---- calls
-OpDef call_like(std::string_view signature,
-                std::string_view doc);  // what rows of calls have in common
 std::vector<Type> result_types(const Graph& g);
 std::vector<bool> with_cotangents(const std::vector<Type>& results,
                                   std::span<const char> given);  // results that may get one

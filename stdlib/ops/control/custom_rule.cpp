@@ -95,7 +95,7 @@ std::vector<Mapped> batch_custom_vjp(Builder& b, const OpCall& call, std::span<c
   transform::Batched back = transform::batch(table, *call.regions[2], back_in, size, mapped_args, front);
   // An argument that is the same for all gets the sum of the gradients.
   Builder r = transform::builder_like(table, back.graph);
-  Vars params, operands;
+  Vars params;
   for (Var p : back.graph.params) params.push_back(r.param(back.graph.type(p)));
   Vars grads = r.inline_graph(back.graph, params);
   for (std::size_t i = 0; i < args; ++i)
@@ -103,12 +103,10 @@ std::vector<Mapped> batch_custom_vjp(Builder& b, const OpCall& call, std::span<c
       grads[i] = ir::reduce_sum(r, grads[i], {0});
     else if (!mapped[i] && differentiable(call.in[i]))
       grads[i] = ir::mul(r, grads[i], ir::constant(r, static_cast<double>(size), r.type(grads[i]).dtype));
-  for (const Mapped& m : in) operands.push_back(m.var);
-  Vars out = b.emit(call.op, operands, call.attrs,
-                    {share(std::move(body.graph)), share(std::move(forward.graph)), share(r.finish(std::move(grads)))});
-  std::vector<Mapped> results;
-  for (Var v : out) results.push_back({v, true});
-  return results;
+  return with_marks(
+      b.emit(call.op, vars_of(in), call.attrs,
+             {share(std::move(body.graph)), share(std::move(forward.graph)), share(r.finish(std::move(grads)))}),
+      all);
 }
 
 // ---- custom_jvp_call
@@ -144,9 +142,7 @@ Vars with_tangents(Builder& b, const OpCall& call, const Vars& in, std::span<con
 }
 
 ir::Pushed push_custom_jvp(Builder& b, const OpCall& call, const Vars& in, std::span<const Var> tangents) {
-  Vars out = b.inline_graph(*call.regions[1], with_tangents(b, call, in, tangents));
-  auto half = static_cast<std::ptrdiff_t>(out.size() / 2);
-  return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
+  return halves(b.inline_graph(*call.regions[1], with_tangents(b, call, in, tangents)));
 }
 
 // Reverse mode transposes the rule, which is linear in the tangents: it is differentiated with respect to them, at
@@ -188,28 +184,20 @@ std::vector<Mapped> batch_custom_jvp(Builder& b, const OpCall& call, std::span<c
       transform::batch(table, *call.regions[1], rule_in, size, std::vector<bool>(2 * n, true), front);
   Vars operands;
   for (const Mapped& m : in) operands.push_back(transform::front_mapped(b, m, size, front));
-  std::vector<Mapped> results;
-  for (Var v : b.emit(call.op, operands, call.attrs, {share(std::move(body.graph)), share(std::move(rule.graph))}))
-    results.push_back({v, true});
-  return results;
+  Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(body.graph)), share(std::move(rule.graph))});
+  return with_marks(out, std::vector<bool>(out.size(), true));
 }
 
 }  // namespace
 
 OpDef custom_vjp_row() {
-  OpDef row = call_like("custom_vjp_call(values: arrays)", "A function with a backward rule of its own.");
-  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_custom_vjp, .pull = pull_custom_vjp};
-  row.batch = batch_custom_vjp;
-  row.infer = infer_custom_vjp;
-  return row;
+  return region_row("custom_vjp_call(values: arrays)", "A function with a backward rule of its own.",
+                    ir::Structure::Call, push_custom_vjp, pull_custom_vjp, batch_custom_vjp, infer_custom_vjp);
 }
 
 OpDef custom_jvp_row() {
-  OpDef row = call_like("custom_jvp_call(values: arrays)", "A function with a forward rule of its own.");
-  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_custom_jvp, .pull = pull_custom_jvp};
-  row.batch = batch_custom_jvp;
-  row.infer = infer_custom_jvp;
-  return row;
+  return region_row("custom_jvp_call(values: arrays)", "A function with a forward rule of its own.",
+                    ir::Structure::Call, push_custom_jvp, pull_custom_jvp, batch_custom_jvp, infer_custom_jvp);
 }
 
 }  // namespace shard::stdlib

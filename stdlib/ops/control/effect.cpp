@@ -19,9 +19,8 @@ hlo::Value close_hlo(const hlo::Use& u) {
   const hlo::Value most = hlo::unary("abs", y) * u.attrs.number("rtol") + u.attrs.number("atol");
   const auto is_nan = [](const hlo::Value& v) { return hlo::compare(v, v, "NE"); };
   const hlo::Value same = hlo::either(hlo::compare(x, y, "EQ"), hlo::both(is_nan(x), is_nan(y)));
-  Ints all;
-  for (int d = 0; d < x.rank(); ++d) all.push_back(d);
-  return hlo::reduced(hlo::either(same, hlo::compare(by, most, "LE")), runtime::Reduce::And, all);
+  const hlo::Value holds = hlo::either(same, hlo::compare(by, most, "LE"));
+  return hlo::reduced(holds, runtime::Reduce::And, leading(x.rank()));
 }
 
 // Rows that all devices go through: effects see whole values.

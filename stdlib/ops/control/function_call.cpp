@@ -40,9 +40,7 @@ ir::Pushed push_call(Builder& b, const OpCall& call, const Vars& in, std::span<c
   Vars operands = in;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (tangents[i].valid()) wrt.push_back(static_cast<int>(i)), operands.push_back(tangents[i]);
-  Vars out = b.emit(call.op, operands, call.attrs, {share(transform::jvp(b.table(), *call.regions[0], wrt))});
-  auto half = static_cast<std::ptrdiff_t>(out.size() / 2);
-  return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
+  return halves(b.emit(call.op, operands, call.attrs, {share(transform::jvp(b.table(), *call.regions[0], wrt))}));
 }
 
 // Whether a policy means this node: a name of a list, or a product where it is the word "dots".
@@ -139,8 +137,7 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
     Graph joint = transform::vjp(table, body, wrt, with_ct, true);
     Vars cts(joint.params.begin() + static_cast<std::ptrdiff_t>(inputs), joint.params.end());
     Marks late = transform::reached(joint, cts);
-    Vars first_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(results.size()));
-    Vars second_params(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(inputs));
+    Vars first_results = first_of(joint.results, results.size()), second_params = first_of(joint.params, inputs);
     saved = saved_by(policy, joint, call.attrs, late, results.size(), table);
     append(first_results, saved.vars);
     append(second_params, saved.vars);
@@ -172,39 +169,21 @@ std::vector<Mapped> batch_call(Builder& b, const OpCall& call, std::span<const M
   const std::vector<bool> none(call.regions[0]->results.size(), false);
   transform::Batched body = transform::batch(b.table(), *call.regions[0], mapped_of(in, 0, in.size()), size, none,
                                              transform::front_of(b, in));
-  Vars operands;
-  for (const Mapped& m : in) operands.push_back(m.var);
-  Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(body.graph))});
-  std::vector<Mapped> results;
-  for (std::size_t j = 0; j < out.size(); ++j) results.push_back({out[j], static_cast<bool>(body.mapped[j])});
-  return results;
+  return with_marks(b.emit(call.op, vars_of(in), call.attrs, {share(std::move(body.graph))}), body.mapped);
 }
 
 }  // namespace
 
-OpDef call_like(std::string_view signature, std::string_view doc) {
-  OpDef row = internal_row(signature, doc);
-  row.kernel = ir::Structure::Call;
-  return row;
-}
-
 OpDef named_value_row() {
-  OpDef row = internal_row("named_value(x, name: str)", "The value itself, which `remat` may keep by its name.");
-  row.factors = broadcast_factors;
-  row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
-                              [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
-  row.kernel = runtime::Code::Identity;
+  OpDef row = passing_row("named_value(x, name: str)", "The value itself, which `remat` may keep by its name.");
   row.samples = "[4, 6] name='a'; i32[4] name='b'";
   return row;
 }
 
 OpDef call_row() {
-  OpDef row = call_like("call(values: arrays)",
-                        "A function kept together; with `remat`, computed again for the backward pass.");
-  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_call, .pull = pull_call};
-  row.batch = batch_call;
-  row.infer = infer_call;
-  return row;
+  return region_row("call(values: arrays)",
+                    "A function kept together; with `remat`, computed again for the backward pass.",
+                    ir::Structure::Call, push_call, pull_call, batch_call, infer_call);
 }
 
 }  // namespace shard::stdlib

@@ -79,13 +79,9 @@ Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<con
 }
 
 OpDef offload_row() {
-  OpDef row = internal_row(
-      "offload(x, memory: str)",
-      "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads.");
-  row.factors = broadcast_factors;
-  row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
-                              [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
-  row.kernel = runtime::Code::Identity;
+  OpDef row =
+      passing_row("offload(x, memory: str)",
+                  "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads.");
   row.flops = 0;
   row.samples = "[4, 6] memory='host'; i32[4] memory='device'";
   return row;

@@ -125,23 +125,16 @@ Layout with_whole_front(Layout layout) {
 
 std::vector<Mapped> batch_per_device(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   Attrs attrs = kept(call.attrs);
-  std::vector<bool> mapped;
-  Vars operands;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Layout& layout = call.attrs.layout(ir::operand_spec(i));
     attrs.set(ir::operand_spec(i), in[i].mapped ? with_whole_front(layout) : layout);
-    mapped.push_back(in[i].mapped);
-    operands.push_back(in[i].var);
   }
-  auto body = transform::batch(b.table(), *call.regions[0], mapped, size, false);
+  auto body = transform::batch(b.table(), *call.regions[0], mapped_of(in, 0, in.size()), size, false);
   for (std::size_t r = 0; r < body.mapped.size(); ++r) {
     const Layout& layout = call.attrs.layout(ir::result_spec(r));
     attrs.set(ir::result_spec(r), body.mapped[r] ? with_whole_front(layout) : layout);
   }
-  Vars out = b.emit(call.op, operands, attrs, {share(std::move(body.graph))});
-  std::vector<Mapped> results;
-  for (std::size_t r = 0; r < out.size(); ++r) results.push_back({out[r], body.mapped[r]});
-  return results;
+  return with_marks(b.emit(call.op, vars_of(in), attrs, {share(std::move(body.graph))}), body.mapped);
 }
 
 }  // namespace

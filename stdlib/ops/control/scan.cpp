@@ -64,27 +64,24 @@ std::vector<Type> infer_scan(const OpCall& call) {
   return out;
 }
 
+Marks active_values(const ScanParts& s, std::span<const char> wanted, const std::vector<char>& carry) {
+  Vars from;
+  for (std::size_t i = 0; i < s.body.params.size(); ++i)
+    if (i >= s.consts && i < s.consts + s.carry ? carry[i - s.consts] : wanted[i]) from.push_back(s.body.params[i]);
+  return transform::active(s.body, from);
+}
+
 // Which carried values have a derivative: a fixpoint, since a value may become active in the turn after another did.
 std::vector<char> active_carry(const ScanParts& s, std::span<const char> wanted) {
   std::vector<char> carry(wanted.begin() + static_cast<std::ptrdiff_t>(s.consts),
                           wanted.begin() + static_cast<std::ptrdiff_t>(s.consts + s.carry));
   for (bool changed = true; changed;) {
     changed = false;
-    Vars from;
-    for (std::size_t i = 0; i < s.body.params.size(); ++i)
-      if (i >= s.consts && i < s.consts + s.carry ? carry[i - s.consts] : wanted[i]) from.push_back(s.body.params[i]);
-    Marks m = transform::active(s.body, from);
+    Marks m = active_values(s, wanted, carry);
     for (std::size_t j = 0; j < s.carry; ++j)
       if (m[at(s.body.results[j])] && !carry[j]) carry[j] = 1, changed = true;
   }
   return carry;
-}
-
-Marks active_values(const ScanParts& s, std::span<const char> wanted, const std::vector<char>& carry) {
-  Vars from;
-  for (std::size_t i = 0; i < s.body.params.size(); ++i)
-    if (i >= s.consts && i < s.consts + s.carry ? carry[i - s.consts] : wanted[i]) from.push_back(s.body.params[i]);
-  return transform::active(s.body, from);
 }
 
 // ---- forward mode
@@ -267,7 +264,7 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   append(free_vars, xs_params);
   transform::Residuals kept = transform::keep(joint, late, grads, marks_of(joint, free_vars), steady);
 
-  Vars forward_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(nr));
+  Vars forward_results = first_of(joint.results, nr);
   append(forward_results, kept.stored);
   Vars out = b.emit(call.op, in, call.attrs, {share(transform::extract(table, joint, params, forward_results, true))});
   Vars hoisted;
@@ -331,13 +328,9 @@ std::vector<Mapped> batch_scan(Builder& b, const OpCall& call, std::span<const M
 }  // namespace
 
 OpDef scan_row() {
-  OpDef row = internal_row("scan(values: arrays)",
-                           "A body run once for each row of its inputs, with a carry from turn to turn.");
-  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_scan, .pull = pull_scan};
-  row.kernel = ir::Structure::Scan;
-  row.batch = batch_scan;
-  row.infer = infer_scan;
-  return row;
+  return region_row("scan(values: arrays)",
+                    "A body run once for each row of its inputs, with a carry from turn to turn.", ir::Structure::Scan,
+                    push_scan, pull_scan, batch_scan, infer_scan);
 }
 
 }  // namespace shard::stdlib

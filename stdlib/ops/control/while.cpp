@@ -60,23 +60,25 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   const std::size_t first = w.first_carry(), nb = w.body_consts;
   std::vector<char> carried(w.carry);
   for (std::size_t j = 0; j < w.carry; ++j) carried[j] = tangents[first + j].valid();
+  const auto is_wanted = [&](std::size_t i) {  // of the body's parameters
+    return i < nb ? tangents[w.cond_consts + i].valid() : carried[i - nb] != 0;
+  };
   for (bool changed = true; changed;) {
     changed = false;
     Vars from;
     for (std::size_t i = 0; i < nb + w.carry; ++i)
-      if (i < nb ? tangents[w.cond_consts + i].valid() : carried[i - nb] != 0) from.push_back(w.body.params[i]);
+      if (is_wanted(i)) from.push_back(w.body.params[i]);
     Marks live = transform::active(w.body, from);
     for (std::size_t j = 0; j < w.carry; ++j)
       if (live[at(w.body.results[j])] && !carried[j]) carried[j] = 1, changed = true;
   }
   std::vector<int> wrt;
   for (std::size_t i = 0; i < nb + w.carry; ++i)
-    if (i < nb ? tangents[w.cond_consts + i].valid() : carried[i - nb] != 0) wrt.push_back(static_cast<int>(i));
+    if (is_wanted(i)) wrt.push_back(static_cast<int>(i));
   Graph both = transform::jvp(b.table(), w.body, wrt);
 
   Builder c = transform::builder_like(b.table(), w.cond), r = transform::builder_like(b.table(), w.body);
-  Vars cond_args, body_args(both.params.size()),
-      operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(w.cond_consts));
+  Vars cond_args, body_args(both.params.size()), operands = first_of(in, w.cond_consts);
   for (Var p : w.cond.params) cond_args.push_back(c.param(w.cond.type(p)));
   auto pass = [&](std::size_t begin, std::size_t end) {  // values of a kind, then their tangents
     for (std::size_t i = begin; i < end; ++i)
@@ -93,8 +95,7 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   pass(0, nb);
   std::size_t body_consts = operands.size() - w.cond_consts;
   pass(nb, nb + w.carry);
-  Vars values = r.inline_graph(both, body_args),
-       results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(w.carry));
+  Vars values = r.inline_graph(both, body_args), results = first_of(values, w.carry);
   for (std::size_t j = 0; j < w.carry; ++j)
     if (carried[j]) results.push_back(fit(r, values[w.carry + j], call.in[first + j]));
   Vars condition = c.inline_graph(w.cond, cond_args);
@@ -104,7 +105,7 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   Vars out = b.emit(
       call.op, operands, std::move(attrs),
       {share(c.finish(condition)), share(transform::without_dead_code(b.table(), r.finish(std::move(results))))});
-  ir::Pushed pushed{Vars(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(w.carry)), Vars(w.carry)};
+  ir::Pushed pushed{first_of(out, w.carry), Vars(w.carry)};
   for (std::size_t j = 0, t = w.carry; j < w.carry; ++j)
     if (carried[j]) pushed.tangents[j] = out[t++];
   return pushed;
@@ -195,9 +196,8 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   attrs = ir::with_wiring(std::move(attrs), ir::WhileWiring{0, cond_consts.size() + body_consts.size()});
   Vars out =
       b.emit(call.op, operands, std::move(attrs), {share(any.finish({some})), share(turn.finish(std::move(next)))});
-  std::vector<Mapped> results;
-  for (std::size_t j = 0; j < carry.size(); ++j) results.push_back({out[j], true});
-  return results;
+  out.resize(carry.size());
+  return with_marks(out, std::vector<bool>(carry.size(), true));
 }
 
 std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
@@ -235,21 +235,15 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
     bool mapped = i >= w.first_carry() && carried[i - w.first_carry()];
     operands.push_back(mapped ? transform::front_mapped(b, in[i], size, front) : in[i].var);
   }
-  Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(cond.graph)), share(std::move(body.graph))});
-  std::vector<Mapped> results;
-  for (std::size_t j = 0; j < out.size(); ++j) results.push_back({out[j], static_cast<bool>(carried[j])});
-  return results;
+  return with_marks(b.emit(call.op, operands, call.attrs, {share(std::move(cond.graph)), share(std::move(body.graph))}),
+                    carried);
 }
 
 }  // namespace
 
 OpDef while_row() {
-  OpDef row = internal_row("while_loop(values: arrays)", "A body run as long as a condition of its carry holds.");
-  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_while, .pull = pull_while};
-  row.kernel = ir::Structure::While;
-  row.batch = batch_while;
-  row.infer = infer_while;
-  return row;
+  return region_row("while_loop(values: arrays)", "A body run as long as a condition of its carry holds.",
+                    ir::Structure::While, push_while, pull_while, batch_while, infer_while);
 }
 
 }  // namespace shard::stdlib

@@ -10,27 +10,12 @@
 namespace shard::stdlib {
 namespace {
 
-using ir::kWhole;
-
 std::int64_t rank_of(const Builder& b, Var x) { return static_cast<std::int64_t>(b.type(x).shape.size()); }
-
-Var part(Builder& b, Var x, std::int64_t axis, std::int64_t from, std::int64_t to) {
-  auto count = static_cast<std::size_t>(-axis);
-  Ints start(count, 0), limit(count, kWhole), step(count, 1);
-  start[0] = from;
-  limit[0] = to;
-  return b.call("slice", {x}, {{"start", start}, {"limit", limit}, {"step", step}});
-}
-
-Vars join(Builder& b, std::span<const Var> in, std::int64_t axis) {
-  if (in.empty()) fail("shape", "nothing to join: the list is empty");
-  if (in.size() == 1) return {in[0]};
-  return b.emit(*b.core().concat, in, {{"axis", axis}});
-}
 
 Vars concat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (in.empty()) fail("shape", "concat of an empty list");
-  return join(b, in, from_end(integer_or(attrs, "axis", 0), rank_of(b, in[0]), "concat"));
+  const std::int64_t axis = from_end(integer_or(attrs, "axis", 0), rank_of(b, in[0]), "concat");
+  return {join_parts(b, {in.begin(), in.end()}, axis)};
 }
 
 Vars stack(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -45,7 +30,7 @@ Vars stack(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     shape.insert(shape.begin() + from_front(axis, rank), 1);
     grown.push_back(expand(b, x, shape));
   }
-  return join(b, grown, axis);
+  return {join_parts(b, grown, axis)};
 }
 
 // n equal parts, or x[a:b] between each two of the places `at` (NumPy: negative ones count from the end).
@@ -69,18 +54,17 @@ Vars split_parts(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Vars made;
   std::int64_t from = 0;
   for (const auto to : cut) {
-    made.push_back(part(b, x, axis, from, std::max(from, to)));
+    made.push_back(part_of(b, x, axis, from, std::max(from, to)));
     from = to;
   }
   return made;
 }
 
-void refuse_split(const Builder& b, Var x, std::int64_t axis, std::string_view op, std::string_view way_out) {
+void refuse_split(const Builder& b, Var x, std::int64_t axis, std::string_view op,
+                  std::string_view way_out = kMakeWhole) {
   const Type& t = b.type(x);
   int d = from_front(axis, t.rank());
-  if (laid_out(t) && is_split(t, d))
-    fail("layout", std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(t) +
-                       ", which is split over " + axes_text(t, d) + ": " + std::string(way_out));
+  if (laid_out(t) && is_split(t, d)) fail("layout", split_along(op, t, d, way_out));
 }
 
 Vars flip(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -94,7 +78,7 @@ Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Shape shape = b.type(x).shape;
   auto given = ints_if(attrs, "axis");
   if (!given) {
-    x = expand(b, x, {runtime::numel(shape)});
+    x = flat(b, x);
     given = Ints{0};
   }
   if (given->size() != shifts.size() && shifts.size() != 1 && given->size() != 1)
@@ -104,7 +88,7 @@ Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     std::int64_t axis = from_end((*given)[given->size() == 1 ? 0 : i], rank_of(b, x), "roll"),
                  shift = shifts[shifts.size() == 1 ? 0 : i];
     std::int64_t n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank_of(b, x)))];
-    refuse_split(b, x, axis, "roll", "`shard` the array so that this dimension is whole first");
+    refuse_split(b, x, axis, "roll");
     if (n == 0 || (shift = ((shift % n) + n) % n) == 0) continue;
     x = b.call("rotate", {x}, {{"axis", axis}, {"shift", shift}});
   }
@@ -116,7 +100,7 @@ Vars repeat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   std::int64_t n = integer_or(attrs, "n", 1);
   if (n < 0) fail("shape", "repeat: the count cannot be negative");
   Var x = in[0];
-  if (!attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
+  if (!attrs.has("axis")) x = flat(b, x);
   Shape shape = b.type(x).shape;
   std::int64_t rank = rank_of(b, x), axis = from_end(integer_or(attrs, "axis", 0), rank, "repeat");
   if (!attrs.has("out")) refuse_split(b, x, axis, "repeat", "say the result's layout with `out: P(...)`");
@@ -126,14 +110,14 @@ Vars repeat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   grown.insert(grown.begin() + static_cast<std::ptrdiff_t>(d) + 1, n);
   if (__builtin_mul_overflow(merged_shape[d], n, &merged_shape[d])) fail("shape", "repeat: the result is too large");
   x = ir::broadcast_to(b, expand(b, x, one), grown);
-  return {b.call("reshape_to", {x}, with_out({{"shape", merged_shape}}, attrs))};
+  return {b.call("reshape", {x}, with_out({{"shape", merged_shape}}, attrs))};
 }
 
 // Element i counts[i] times in a row, `total` elements in all: cut, or the last one again. Place j takes the last
 // element that begins there or before.
 Vars repeat_each(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var x = in[0];
-  if (!attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
+  if (!attrs.has("axis")) x = flat(b, x);
   const Shape shape = b.type(x).shape;
   const std::int64_t rank = rank_of(b, x), axis = from_end(integer_or(attrs, "axis", 0), rank, "repeat"),
                      n = shape[static_cast<std::size_t>(from_front(axis, rank))], total = attrs.integer("total");
@@ -148,8 +132,7 @@ Vars repeat_each(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr begins{b, b.call("cumsum", {each})};
   Expr places = positions_along(b, total, 1, -1, each.type().dtype);
   Expr at = n == 0 ? places : Expr{b, b.call("search_lines", {begins - each, places}, {{"behind", true}})} - 1.0;
-  Attrs made{{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
-  return {b.call("take_rows", {x, at}, with_out(std::move(made), attrs))};
+  return {b.call("take", {x, at}, with_out(rows_along(axis), attrs))};
 }
 
 // The whole array several times along each dimension: a new dimension in front of each repeated one, merged with it.
@@ -197,7 +180,7 @@ Vars diff(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     const std::int64_t size = t.shape[static_cast<std::size_t>(from_front(axis, rank))];
     if (size == 0) break;
     const bool truth = t.dtype == DType::Bool;
-    x = b.call(truth ? "ne" : "sub", {part(b, x, axis, 1, size), part(b, x, axis, 0, size - 1)});
+    x = b.call(truth ? "ne" : "sub", {part_of(b, x, axis, 1, size), part_of(b, x, axis, 0, size - 1)});
   }
   return {x};
 }

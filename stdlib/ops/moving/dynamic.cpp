@@ -9,6 +9,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -48,12 +49,16 @@ ir::KindFn kind_of_array(std::size_t first_start) {
   };
 }
 
+Shape front(const Shape& s, int count) { return {s.begin(), s.begin() + count}; }
+
 // What both kernels need: for each block of the devices, where the window begins in the array.
 struct Window {
   View array, part;                // of one block
   std::vector<View> starts;        // with the blocks' dimensions
   std::vector<std::size_t> dims;   // windowed dimensions of a block
   std::vector<std::int64_t> room;  // largest start of each
+  Shape blocks;
+  std::vector<runtime::Strides> strides;  // of the blocks of what is copied, of the result, of the starts
   Window(const KernelCall& c, const View& whole, const View& window, std::size_t first_start) {
     auto lead = static_cast<std::size_t>(c.batch);
     auto block = [&](const View& v) {
@@ -65,16 +70,18 @@ struct Window {
     array = block(whole);
     part = block(window);
     starts.assign(c.in.begin() + static_cast<std::ptrdiff_t>(first_start), c.in.end());
+    blocks = front(c.out[0].shape, c.batch);
+    strides = {front(c.in[first_start - 1].strides, c.batch), front(c.out[0].strides, c.batch)};
+    for (auto& s : starts) strides.push_back(s.strides);
     for (auto a : c.attrs.ints("axes")) {
       dims.push_back(static_cast<std::size_t>(from_front(a, whole.rank())) - lead);
       room.push_back(array.shape[dims.back()] - part.shape[dims.back()]);
     }
   }
-  std::int64_t offset(void* const* in, std::size_t first_start, const std::vector<std::int64_t>& at_block,
-                      std::size_t first_offset) const {
+  std::int64_t offset(void* const* in, std::size_t first_start, const std::vector<std::int64_t>& at_block) const {
     std::int64_t made = 0;
     for (std::size_t i = 0; i < dims.size(); ++i) {
-      std::int64_t o = at_block[first_offset + i];
+      std::int64_t o = at_block[2 + i];
       std::int64_t s = starts[i].dtype == DType::I64 ? static_cast<const std::int64_t*>(in[first_start + i])[o]
                                                      : static_cast<const std::int32_t*>(in[first_start + i])[o];
       made += std::clamp<std::int64_t>(s, 0, room[i]) * array.strides[dims[i]];
@@ -83,20 +90,15 @@ struct Window {
   }
 };
 
-Shape front(const Shape& s, int count) { return {s.begin(), s.begin() + count}; }
-
 BoundKernel bind_slice(const KernelCall& c) {
   View x = c.in[0], out = c.out[0];
   Window w(c, x, out, 1);
-  Shape blocks = front(out.shape, c.batch);
-  std::vector<runtime::Strides> strides = {front(x.strides, c.batch), front(out.strides, c.batch)};
-  for (auto& s : w.starts) strides.push_back(s.strides);
   View from = w.array, to = w.part;
   from.shape = to.shape;
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   return [=](void* const* in, void* const* o) mutable {
-    for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
-      runtime::copy(at(from, in[0], at_block[0] + w.offset(in, 1, at_block, 2)), at(to, o[0], at_block[1]));
+    for_each_block(w.blocks, w.strides, [&](const std::vector<std::int64_t>& at_block) {
+      runtime::copy(at(from, in[0], at_block[0] + w.offset(in, 1, at_block)), at(to, o[0], at_block[1]));
     });
   };
 }
@@ -104,9 +106,6 @@ BoundKernel bind_slice(const KernelCall& c) {
 BoundKernel bind_update(const KernelCall& c) {
   View x = c.in[0], v = c.in[1], out = c.out[0];
   Window w(c, out, v, 2);
-  Shape blocks = front(out.shape, c.batch);
-  std::vector<runtime::Strides> strides = {front(v.strides, c.batch), front(out.strides, c.batch)};
-  for (auto& s : w.starts) strides.push_back(s.strides);
   View from = w.part, to = w.array;
   to.shape = from.shape;
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
@@ -114,8 +113,8 @@ BoundKernel bind_update(const KernelCall& c) {
   return [=](void* const* in, void* const* o) mutable {
     if (in[0] != o[0]) runtime::copy(at(x, in[0]), at(out, o[0]));
     if (nothing) return;
-    for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
-      runtime::copy(at(from, in[1], at_block[0]), at(to, o[0], at_block[1] + w.offset(in, 2, at_block, 2)));
+    for_each_block(w.blocks, w.strides, [&](const std::vector<std::int64_t>& at_block) {
+      runtime::copy(at(from, in[1], at_block[0]), at(to, o[0], at_block[1] + w.offset(in, 2, at_block)));
     });
   };
 }
@@ -136,7 +135,7 @@ struct MappedWindow {
     Expr start{b, starts[i].var};
     start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(size(x, i) - k)));
     Var first = starts[i].mapped ? expand(b, start, {entries, 1}) : start.var();
-    Var steps = b.call("iota", {}, {{"shape", Shape{1, k}}, {"axis", std::int64_t{-1}}, {"dtype", start.type().dtype}});
+    Var steps = positions_along(b, k, 2, -1, start.type().dtype);
     return ir::broadcast_to(b, ir::add(b, first, steps), {entries, k});
   }
   // Laid out as x, but for an axis of which fewer rows are left than its parts.
@@ -152,7 +151,7 @@ struct MappedWindow {
     return attrs;
   }
   Var read(Var x, std::size_t i, Var at, std::int64_t k) const {
-    return b.call("take_rows", {x, at}, along(x, i, k, "bounds", "clamp"));
+    return b.call("take", {x, at}, along(x, i, k, "bounds", "clamp"));
   }
   Var written(Var x, Var v, std::size_t i = 0) const {
     const std::int64_t k = size(v, i);
@@ -166,11 +165,7 @@ bool any_mapped(std::span<const Mapped> in) {
 }
 
 std::vector<Mapped> slice_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
-  if (!any_mapped(in.subspan(1))) {
-    Vars operands;
-    for (auto& m : in) operands.push_back(m.var);
-    return {{b.emit(call.op, operands, call.attrs).at(0), true}};
-  }
+  if (!any_mapped(in.subspan(1))) return {{b.emit(call.op, vars_of(in), call.attrs).at(0), true}};
   const Ints& sizes = call.attrs.ints("sizes");
   const MappedWindow w{b, size, call.attrs.ints("axes"), in.subspan(1)};
   Var x = transform::front_mapped(b, in[0], size, transform::front_of(b, in));
@@ -183,34 +178,41 @@ std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const
   Var x = transform::front_mapped(b, in[0], size, front), v = transform::front_mapped(b, in[1], size, front);
   if (any_mapped(in.subspan(2)))
     return {{MappedWindow{b, size, call.attrs.ints("axes"), in.subspan(2)}.written(x, v), true}};
-  Vars operands = {x, v};
-  for (auto& m : in.subspan(2)) operands.push_back(m.var);
+  Vars operands = vars_of(in);
+  operands[0] = x, operands[1] = v;
   return {{b.emit(call.op, operands, call.attrs).at(0), true}};
+}
+
+// Where a window of n elements along a split dimension of x begins, counted from this device's block.
+Expr start_here(Builder& b, const ir::LocalCall& c, const SplitDim& s, Var given, std::int64_t n) {
+  const std::int64_t whole = c.call.in[0].shape[s.dim];
+  Expr start{b, given};
+  start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole - n)));
+  Expr first{b, ir::convert(b, device_position(b, s.axes), start.type().dtype)};
+  return start - first * static_cast<double>(whole / s.devices);
+}
+// Whether this device has the element, and (where there is one) `also`.
+Expr is_here(const Expr& start, std::int64_t block, const std::optional<Expr>& also) {
+  Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block)));
+  return also ? both(*also, inside) : inside;
 }
 
 // Windows of one element along a split dimension: taken where it is, zero on the other devices.
 Vars cut_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   Vars now(in.begin(), in.end());
   const Ints& axes = c.call.attrs.ints("axes");
-  const Shape whole = c.call.in[0].shape, block = b.type(in[0]).shape;
+  const Shape block = b.type(in[0]).shape;
   std::optional<Expr> here;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<std::size_t>(from_front(axes[i], c.call.in[0].rank()));
     const auto s = split_dim(c, 0, d);
     if (!s) continue;
-    Expr start{b, in[1 + i]};
-    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[d] - 1)));
-    Expr first{b, ir::convert(b, device_position(b, s->axes), start.type().dtype)};
-    start = start - first * static_cast<double>(block[d]);
-    Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block[d])));
-    here = here ? both(*here, inside) : inside;
+    const Expr start = start_here(b, c, *s, in[1 + i], 1);
+    here = is_here(start, block[d], here);
     now[1 + i] = start;
   }
   Var made = b.emit(c.call.op, now, c.attrs).at(0);
-  if (!here) return {made};
-  const Shape shape = b.type(made).shape;
-  Var zero = ir::constant(b, 0, b.type(made).dtype, b.type(made).weak);
-  return {ir::select(b, ir::broadcast_to(b, *here, shape), made, ir::broadcast_to(b, zero, shape))};
+  return {here ? select(*here, {b, made}, 0.0).var() : made};
 }
 
 // Where x is split along a windowed dimension, each device writes what falls into its block. A window of one element is
@@ -226,13 +228,9 @@ Vars update_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in)
     const auto s = split_dim(c, 0, d);
     if (!s) continue;
     const std::int64_t n = part[d];
-    Expr start{b, in[2 + i]};
-    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[d] - n)));
-    Expr first{b, ir::convert(b, device_position(b, s->axes), start.type().dtype)};
-    start = start - first * static_cast<double>(block[d]);
+    Expr start = start_here(b, c, *s, in[2 + i], n);
     if (n == 1) {
-      Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block[d])));
-      here = here ? both(*here, inside) : inside;
+      here = is_here(start, block[d], here);
     } else {
       room[d] = {n, n};
       start = start + static_cast<double>(n);
@@ -298,10 +296,7 @@ void register_window_at(OpTable& t) {
       r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = picked ? FactorKind::Masked : FactorKind::Whole;
       if (single || picked) out[d] = {r.factor(1)};
     }
-    r.rule.operands.assign(call.in.size(), {});
-    r.rule.operands[0] = dims;
-    r.rule.results = {out};
-    return r.rule;
+    return r.made(call, {dims}, out);
   };
   cut.shape = [](const OpCall& call) { return std::vector<Shape>{window_shape(call)}; };
   cut.dtype.result = kind_of_array(1);
@@ -348,11 +343,7 @@ void register_window_update(OpTable& t) {
     }
     if (!fits) fail("shape", "a window of " + runtime::to_string(v) + " does not go into " + runtime::to_string(x));
     check_window(call, v.shape, 2);
-    r.rule.operands.assign(call.in.size(), {});
-    r.rule.operands[0] = dims;
-    r.rule.operands[1] = part;
-    r.rule.results = {dims};
-    return r.rule;
+    return r.made(call, {dims, part}, dims);
   };
   update.dtype.result = kind_of_array(2);
   update.derivative =
@@ -401,9 +392,7 @@ void register_window_update(OpTable& t) {
 Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
   Vars made;
   if (given.size() == 1 && b.type(given[0]).shape.size() == 1) {
-    for (std::int64_t d = 0; d < b.type(given[0]).shape[0]; ++d)
-      made.push_back(
-          expand(b, b.call("slice", {given[0]}, {{"start", Ints{d}}, {"limit", Ints{d + 1}}, {"step", Ints{1}}}), {}));
+    for (std::int64_t d = 0; d < b.type(given[0]).shape[0]; ++d) made.push_back(element_of(b, given[0], -1, d));
   } else {
     made.assign(given.begin(), given.end());
   }

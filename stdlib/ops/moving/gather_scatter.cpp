@@ -1,4 +1,4 @@
-// Rows taken from and written to an array at positions that another array gives: take_rows, scatter_rows and
+// Rows taken from and written to an array at positions that another array gives: take, scatter_rows and
 // scatter_reduce, of which take.cpp makes what users call. With `axis` (from the end of x) and `batch` (leading
 // dimensions that x and the index share):
 //     x [batch..., before..., n, after...],  index [batch..., any...]  ->  [batch..., before..., any..., after...]
@@ -85,7 +85,7 @@ std::optional<std::string> index_refuses(const OpCall& call, const FactorRule& r
   if (call.attrs.has("out")) return std::nullopt;
   const Type &x = call.in[0], &index = call.in[1];
   Places p(call.attrs, x.shape.size(), index.shape.size());
-  std::string both = std::string(call.op.name == "take_rows" ? "taking from " : "writing to ") + runtime::to_string(x) +
+  std::string both = std::string(call.op.name == "take" ? "taking from " : "writing to ") + runtime::to_string(x) +
                      " at " + runtime::to_string(index);
   std::string way = ": say the result's layout with `out: P(...)`, or `shard` first";
   if (is_split(x, static_cast<int>(p.axis)))
@@ -112,30 +112,6 @@ std::optional<std::string> index_refuses(const OpCall& call, const FactorRule& r
 
 // ---- kernels
 
-// The view with its groups merged; where strides do not allow it, a plan to copy it to contiguous scratch first.
-struct Dense {
-  View view;                 // merged
-  std::optional<View> from;  // copied from here
-  std::int64_t bytes = 0;
-  Dense(const View& v, std::span<const int> groups) {
-    if (auto made = merged(v, groups)) {
-      view = *made;
-      return;
-    }
-    from = v;
-    View dense = runtime::contiguous(v.dtype, v.shape);
-    view = *merged(dense, groups);
-    bytes = runtime::checked_bytes(v.shape, runtime::size_of(v.dtype));
-  }
-  void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) {
-    if (!from) return data;
-    held = pool.scratch(static_cast<std::size_t>(bytes));
-    View to = runtime::contiguous(from->dtype, from->shape, held->data());
-    runtime::copy(at(*from, data), to);
-    return held->data();
-  }
-};
-
 // One batch entry of a merged [batch][before][n][after]: [before, n, after]; and of an index [batch][any]: [before (the
 // same), any].
 View block(const View& v) {
@@ -156,7 +132,7 @@ BoundKernel bind_take(const KernelCall& c) {
                 : how == "drop"   ? runtime::Bounds::Drop
                 : how == "folded" ? runtime::Bounds::Folded
                                   : runtime::Bounds::Clamp;  // edge: clamp
-  Dense x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups());
+  MergedView x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups());
   const View out = *merged(c.out[0], p.out_groups());
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   runtime::Pool& pool = c.pool;
@@ -167,7 +143,7 @@ BoundKernel bind_take(const KernelCall& c) {
   const std::array steps{x.view.strides[0], index.view.strides[0], out.strides[0]};
   return [=, &pool](void* const* in, void* const* o) mutable {
     runtime::BufferRef held_x, held_i;
-    void *const xs = x.prepare(pool, in[0], held_x), *const is = index.prepare(pool, in[1], held_i);
+    void *const xs = x.data(pool, in[0], held_x), *const is = index.data(pool, in[1], held_i);
     for (std::int64_t b = 0; b < times; ++b)
       runtime::take(at(from, xs, b * steps[0]), at(where, is, b * steps[1]), at(to, o[0], b * steps[2]), bounds);
   };
@@ -182,7 +158,7 @@ ir::KernelFn scatter_kernel() {
               : how == "min" ? runtime::Scatter::Min
               : how == "max" ? runtime::Scatter::Max
                              : runtime::Scatter::Add;
-    Dense x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups()), v(c.in[2], p.out_groups());
+    MergedView x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups()), v(c.in[2], p.out_groups());
     const View out = *merged(c.out[0], p.x_groups());
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
     runtime::Pool& pool = c.pool;
@@ -191,13 +167,21 @@ ir::KernelFn scatter_kernel() {
     const std::array steps{x.view.strides[0], index.view.strides[0], v.view.strides[0], out.strides[0]};
     return [=, &pool](void* const* in, void* const* o) mutable {
       runtime::BufferRef held_x, held_i, held_v;
-      void *const xs = x.prepare(pool, in[0], held_x), *const is = index.prepare(pool, in[1], held_i),
-                  *const vs = v.prepare(pool, in[2], held_v);
+      void *const xs = x.data(pool, in[0], held_x), *const is = index.data(pool, in[1], held_i),
+                  *const vs = v.data(pool, in[2], held_v);
       for (std::int64_t b = 0; b < times; ++b)
         runtime::scatter(op, at(from, xs, b * steps[0]), at(where, is, b * steps[1]), at(rows, vs, b * steps[2]),
                          at(to, o[0], b * steps[3]));
     };
   };
+}
+
+// A mask over positions, aligned with the rows.
+Var over_rows(Builder& b, Var mask, const Places& p) {
+  Shape shape = b.type(mask).shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(p.batch), p.before, 1);
+  shape.insert(shape.end(), p.after, 1);
+  return expand(b, mask, shape);
 }
 
 // ---- per device
@@ -225,23 +209,14 @@ Vars take_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   attrs.set("bounds", std::string("clamp"));
   Var taken = b.emit(c.call.op, {in[0], here}, attrs).at(0);
   const Shape made = b.type(taken).shape;
-  auto over_rows = [&](Var mask) {  // a mask over positions, aligned with the rows
-    Shape shape = b.type(mask).shape;
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(p.batch), p.before, 1);
-    shape.insert(shape.end(), p.after, 1);
-    return expand(b, mask, shape);
-  };
-  Expr zero{b, ir::constant(b, 0, b.type(taken).dtype, b.type(taken).weak)};
-  Expr part = select({b, over_rows(mine)}, {b, taken}, zero);
+  Expr part = select({b, over_rows(b, mine, p)}, {b, taken}, 0.0);
   if (bounds == "nan" &&
       n > 0) {  // out of range everywhere: what the whole array would give, from the first device alone
     Expr outside = call("logical_or", {lt(index, 0.0), ge(index, static_cast<double>(n))});
     Expr first = eq(Expr{b, device_position(b, c.axes[static_cast<std::size_t>(indexed)])}, 0.0);
-    Attrs beyond = c.attrs;
-    Var fill = b.emit(c.call.op,
-                      {in[0], ir::broadcast_to(b, ir::constant(b, -1, b.type(here).dtype), b.type(here).shape)}, beyond)
-                   .at(0);
-    part = select({b, over_rows(both(outside, first))}, {b, fill}, part);
+    Var nowhere = ir::broadcast_to(b, here.number(-1), here.type().shape);
+    Var fill = b.emit(c.call.op, {in[0], nowhere}, c.attrs).at(0);
+    part = select({b, over_rows(b, both(outside, first), p)}, {b, fill}, part);
   }
   return {ir::broadcast_to(b, part, made)};
 }
@@ -297,19 +272,13 @@ std::vector<Mapped> scatter_batch(Builder& b, const OpCall& call, std::span<cons
 
 // ---- derivatives
 
-Attrs index_attrs(const Attrs& attrs, std::string_view name, std::string_view value) {
-  Attrs made{{"axis", attrs.integer("axis")}, {"batch", integer_or(attrs, "batch", 0)}};
-  made.set(name, std::string(value));
-  return made;
-}
-
 Var take_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
   const Attrs& attrs = n.call.attrs;
   Places p(attrs, want.shape.size(), n.call.in[1].shape.size());
   Expr index{b, n.in[1]};
   if (text_or(attrs, "bounds", "clamp") == "clamp")
     index = minimum(maximum(index, index.number(0)), index.number(static_cast<double>(want.shape[p.axis] - 1)));
-  Attrs made = index_attrs(attrs, "op", "add");
+  Attrs made = written_along(attrs.integer("axis"), "add", integer_or(attrs, "batch", 0));
   if (auto out = wanted_layout(b, want, ct)) made.set("out", *out);
   return b.call("scatter_rows", {ir::zeros(b, want), index, ct[0]}, made);
 }
@@ -321,18 +290,13 @@ Var survived(Builder& b, const NodeView& n) {
   Shape targets(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(p.batch));
   targets.push_back(x[p.axis]);
   Shape positions_only(is.begin() + static_cast<std::ptrdiff_t>(p.batch), is.end());
-  std::int64_t count = runtime::numel(positions_only);
-  Var ids = b.call("iota", {}, {{"shape", Shape{count}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
+  Var ids = positions_along(b, runtime::numel(positions_only), 1, -1);
   ids = ir::broadcast_to(b, expand(b, ids, positions_only), is);
-  Attrs attrs{{"axis", std::int64_t{-1}}, {"batch", static_cast<std::int64_t>(p.batch)}, {"op", std::string("set")}};
-  Var last = b.call("scatter_rows", {ir::broadcast_to(b, scalar_i32(b, -1), targets), n.in[1], ids}, attrs);
-  attrs.erase("op");
-  attrs.set("bounds", std::string("drop"));
-  Var won = b.call("eq", {b.call("take_rows", {last, n.in[1]}, attrs), ids});
-  Shape shape = is;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(p.batch), p.before, 1);
-  shape.insert(shape.end(), p.after, 1);
-  return expand(b, won, shape);
+  const auto batch = static_cast<std::int64_t>(p.batch);
+  Var last = b.call("scatter_rows", {ir::broadcast_to(b, scalar_i32(b, -1), targets), n.in[1], ids},
+                    written_along(-1, "set", batch));
+  Var seen = b.call("take", {last, n.in[1]}, rows_along(-1, "drop", batch));
+  return over_rows(b, b.call("eq", {seen, ids}), p);
 }
 
 Var scatter_transpose(Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
@@ -340,13 +304,13 @@ Var scatter_transpose(Builder& b, const NodeView& n, int operand, std::span<cons
   bool set = attrs.text("op") == "set";
   if (operand == 0) {
     if (!set) return ct[0];
-    Attrs made = index_attrs(attrs, "op", "set");
+    Attrs made = written_along(attrs.integer("axis"), "set", integer_or(attrs, "batch", 0));
     if (auto out = wanted_layout(b, want, ct)) made.set("out", *out);
     return b.call("scatter_rows", {ct[0], n.in[1], ir::zeros(b, n.call.in[2])}, made);
   }
-  Attrs made = index_attrs(attrs, "bounds", "drop");
+  Attrs made = rows_along(attrs.integer("axis"), "drop", integer_or(attrs, "batch", 0));
   if (auto out = wanted_layout(b, want, ct)) made.set("out", *out);
-  Expr taken{b, b.call("take_rows", {ct[0], n.in[1]}, made)};
+  Expr taken{b, b.call("take", {ct[0], n.in[1]}, made)};
   return set ? select({b, survived(b, n)}, taken, 0.0) : taken;
 }
 
@@ -355,17 +319,17 @@ Var scatter_transpose(Builder& b, const NodeView& n, int operand, std::span<cons
 Vars reduce_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   if (!tangents[0].valid() && !tangents[2].valid()) return {Var{}};
   const Attrs& attrs = n.call.attrs;
-  Attrs read = index_attrs(attrs, "bounds", "drop"), adding = attrs, multiplying = attrs;
+  Attrs read = rows_along(attrs.integer("axis"), "drop", integer_or(attrs, "batch", 0)), adding = attrs;
   adding.set("op", std::string("add"));
   if (auto out = wanted_layout(b, n.call.in[2], {})) read.set("out", *out);
   Expr x{b, n.in[0]}, v{b, n.in[2]}, y{b, n.out[0]};
   Expr dx{b, tangents[0].valid() ? tangents[0] : ir::zeros(b, n.call.in[0])},
       dv{b, tangents[2].valid() ? tangents[2] : ir::zeros(b, n.call.in[2])};
   auto added = [&](Expr to, Expr rows) { return Expr{b, b.call("scatter_rows", {to, n.in[1], rows}, adding)}; };
-  auto multiplied = [&](Expr to, Expr rows) { return Expr{b, b.emit1(n.call.op, {to, n.in[1], rows}, multiplying)}; };
+  auto multiplied = [&](Expr to, Expr rows) { return Expr{b, b.emit1(n.call.op, {to, n.in[1], rows}, attrs)}; };
   auto number = [&](Expr flags) { return cast_to(flags, x.type().dtype); };
   if (attrs.text("op") != "mul") {
-    Expr there{b, b.call("take_rows", {y, n.in[1]}, read)};
+    Expr there{b, b.call("take", {y, n.in[1]}, read)};
     Expr mine = number(eq(x, y)), theirs = number(eq(v, there));
     return {added(mine * dx, theirs * dv) / added(mine, theirs)};
   }
@@ -416,7 +380,7 @@ OpDef scatter_row(std::string_view signature, std::string_view doc) {
 
 void register_gather_scatter(OpTable& t) {
   OpDef take_row = internal_row(
-      "take_rows(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
+      "take(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
       "The rows of x along an axis at the positions of an index; beyond the end the last one (clamp; edge: which "
       "gets no gradient then), nan or 0 (drop); folded: -1 - i reads i without gradient.");
   take_row.factors = [](const OpCall& call) {

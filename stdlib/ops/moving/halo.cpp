@@ -4,16 +4,12 @@
 
 #include <algorithm>
 
+#include "stdlib/ops/moving/moving_steps.h"
+
 namespace shard::stdlib {
 namespace {
 
-using ir::kWhole;
-
 std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-Attrs over(Builder& b, const SplitDim& s) {
-  return {{"axes", Ints(s.axes.begin(), s.axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
-}
 
 std::int64_t from_last(const Builder& b, Var x, const SplitDim& s) {
   return static_cast<std::int64_t>(s.dim) - b.type(x).rank();
@@ -22,22 +18,12 @@ std::int64_t from_last(const Builder& b, Var x, const SplitDim& s) {
 std::int64_t block_of(const Builder& b, Var x, const SplitDim& s) { return b.type(x).shape[s.dim]; }
 
 Var run_of(Builder& b, Var x, const SplitDim& s, std::int64_t from, std::int64_t to) {
-  if (from == 0 && to == block_of(b, x, s)) return x;
-  auto count = static_cast<std::size_t>(-from_last(b, x, s));
-  Ints start(count, 0), limit(count, kWhole), step(count, 1);
-  start[0] = from;
-  limit[0] = to;
-  return b.emit1(*b.core().slice, {x}, {{"start", start}, {"limit", limit}, {"step", step}});
-}
-
-Var joined(Builder& b, const Vars& parts, const SplitDim& s) {
-  if (parts.size() == 1) return parts[0];
-  return b.emit(*b.core().concat, parts, {{"axis", from_last(b, parts[0], s)}}).at(0);
+  return part_of(b, x, from_last(b, x, s), from, to);
 }
 
 Var sent(Builder& b, Var x, const SplitDim& s, const Pairs& pairs) {
   if (std::all_of(pairs.begin(), pairs.end(), [](auto p) { return p.first == p.second; })) return x;
-  Attrs attrs = over(b, s);
+  Attrs attrs = over_devices(b, s.axes);
   attrs.set("pairs", pairs);
   return b.emit1(*b.core().ppermute, {x}, std::move(attrs));
 }
@@ -145,7 +131,7 @@ std::optional<SplitDim> split_dim(const ir::LocalCall& c, std::size_t operand, s
 }
 
 Var gathered(Builder& b, Var x, const SplitDim& s) {
-  Attrs attrs = over(b, s);
+  Attrs attrs = over_devices(b, s.axes);
   attrs.set("axis", from_last(b, x, s));
   attrs.set("tiled", true);
   attrs.set("to", std::string("same"));
@@ -153,18 +139,22 @@ Var gathered(Builder& b, Var x, const SplitDim& s) {
 }
 
 Var kept(Builder& b, Var x, const SplitDim& s) {
-  Attrs attrs = over(b, s);
+  Attrs attrs = over_devices(b, s.axes);
   attrs.set("axis", from_last(b, x, s));
   return b.emit1(*b.core().own_slice, {x}, std::move(attrs));
 }
 
+// Places of each device's window: `count` from `first + i * step` on, among other dimensions of size 1.
+static Expr places_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t first, std::int64_t step,
+                      std::int64_t count) {
+  Expr here = positions_along(b, count, rank, static_cast<std::int64_t>(s.dim) - static_cast<std::int64_t>(rank));
+  Expr begin = Expr{b, device_position(b, s.axes)} * static_cast<double>(step);
+  if (first != 0) begin = begin + static_cast<double>(first);
+  return here + Expr{b, ir::broadcast_to(b, begin, here.type().shape)};
+}
+
 Var positions_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t block) {
-  Shape line(rank, 1);
-  line[s.dim] = block;
-  const std::int64_t axis = static_cast<std::int64_t>(s.dim) - static_cast<std::int64_t>(rank);
-  Var here = b.emit1(*b.core().iota, {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}});
-  Var first = ir::mul(b, device_position(b, s.axes), scalar_i32(b, block));
-  return ir::add(b, here, ir::broadcast_to(b, first, line));
+  return places_of(b, s, rank, 0, block, block);
 }
 
 Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
@@ -195,7 +185,17 @@ Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_
   Expr from = offset.number(static_cast<double>(step_of(0, 0).from));
   for (std::int64_t t = 1; t < r.rounds; ++t)
     from = select(is_round(t), from.number(static_cast<double>(step_of(0, t).from)), from);
-  return cut_out(b, joined(b, parts, s), s, starts, offset - from, count);
+  return cut_out(b, join_parts(b, parts, from_last(b, x, s)), s, starts, offset - from, count);
+}
+
+Var window_of_zeros(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
+  const std::int64_t size = block_of(b, x, s) * s.devices;
+  Expr shown{b, window(b, x, s, first, step, count)};
+  if (first >= 0 && first + (s.devices - 1) * step + count <= size) return shown;
+  const Shape shape = shown.type().shape;
+  Expr at = places_of(b, s, shape.size(), first, step, count);
+  Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(size)));
+  return select({b, ir::broadcast_to(b, real, shape)}, shown, 0.0);
 }
 
 Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by) {
@@ -206,7 +206,7 @@ Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by) {
     return sent(b, run_of(b, x, s, begin, end), s, pairs);
   };
   if (rest == 0) return from(blocks, 0, block);
-  return joined(b, {from(blocks + 1, block - rest, block), from(blocks, 0, block - rest)}, s);
+  return join_parts(b, {from(blocks + 1, block - rest, block), from(blocks, 0, block - rest)}, from_last(b, x, s));
 }
 
 Var reversed(Builder& b, Var x, const SplitDim& s) {

@@ -2,15 +2,15 @@
 
 namespace shard::stdlib {
 
-Var part_of(Builder& b, Var x, std::int64_t axis, std::int64_t from, std::int64_t to, std::int64_t step) {
+Expr part_of(Builder& b, Var x, std::int64_t axis, std::int64_t from, std::int64_t to, std::int64_t step) {
   const Shape& shape = b.type(x).shape;
-  if (from == 0 && step == 1 && to == shape[shape.size() - static_cast<std::size_t>(-axis)]) return x;
+  if (from == 0 && step == 1 && to == shape[shape.size() - static_cast<std::size_t>(-axis)]) return {b, x};
   const auto count = static_cast<std::size_t>(-axis);
   Ints start(count, 0), limit(count, ir::kWhole), steps(count, 1);
   start[0] = from;
   limit[0] = to;
   steps[0] = step;
-  return b.call("slice", {x}, {{"start", start}, {"limit", limit}, {"step", steps}});
+  return {b, b.call("slice", {x}, {{"start", start}, {"limit", limit}, {"step", steps}})};
 }
 
 Expr element_of(Builder& b, Var x, std::int64_t axis, std::int64_t at) {
@@ -18,8 +18,8 @@ Expr element_of(Builder& b, Var x, std::int64_t axis, std::int64_t at) {
   return {b, expand(b, part_of(b, x, axis, at, at + 1), shape)};
 }
 
-Var join_parts(Builder& b, std::initializer_list<Var> xs, std::int64_t axis) {
-  return b.emit(*b.core().concat, xs, {{"axis", axis}}).at(0);
+Var join_parts(Builder& b, const Vars& xs, std::int64_t axis) {
+  return xs.size() == 1 ? xs[0] : b.emit(*b.core().concat, xs, {{"axis", axis}}).at(0);
 }
 
 Var move_axis(Builder& b, Var x, std::int64_t from, std::int64_t to) {
@@ -35,7 +35,7 @@ Var move_axis(Builder& b, Var x, std::int64_t from, std::int64_t to) {
 Expr positions_along(Builder& b, std::int64_t n, std::size_t rank, std::int64_t axis, DType dtype) {
   Shape line(rank, 1);
   line[rank - static_cast<std::size_t>(-axis)] = n;
-  return {b, b.emit(*b.core().iota, std::span<const Var>{}, {{"shape", line}, {"axis", axis}, {"dtype", dtype}}).at(0)};
+  return {b, b.emit1(*b.core().iota, {}, {{"shape", line}, {"axis", axis}, {"dtype", dtype}})};
 }
 
 Attrs out_as(const Builder& b, Attrs attrs, Var like) {
@@ -45,8 +45,7 @@ Attrs out_as(const Builder& b, Attrs attrs, Var like) {
 }
 
 Expr elements_at(Builder& b, Var vector, Var index) {
-  Attrs attrs{{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
-  return {b, b.call("take_rows", {vector, index}, out_as(b, std::move(attrs), index))};
+  return {b, b.call("take", {vector, index}, out_as(b, rows_along(-1), index))};
 }
 
 Expr chosen(const Expr& c, const Expr& x, const Expr& y) { return call("where", {c, x, y}); }
@@ -57,6 +56,8 @@ Expr as_inexact(Builder& b, Var x) {
   const Type& t = b.type(x);
   return {b, ir::convert(b, x, runtime::to_inexact(t.dtype), t.weak)};
 }
+
+Expr summed_in(const Expr& x) { return runtime::is_narrow(x.type().dtype) ? cast_to(x, DType::F32) : x; }
 
 std::pair<Expr, Expr> inexact_pair(Builder& b, std::span<const Var> two) {
   Kind kind = promoted(b, two.first(2));
@@ -132,8 +133,12 @@ std::pair<Var, Var> two_keys(Builder& b, Var key) {
   return {expand(b, part_of(b, keys, -1, 0, 1), shape), expand(b, part_of(b, keys, -1, 1, 2), shape)};
 }
 
-Attrs rows_along(std::int64_t axis) {
-  return {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
+Attrs rows_along(std::int64_t axis, std::string bounds, std::int64_t batch) {
+  return {{"axis", axis}, {"batch", batch}, {"bounds", std::move(bounds)}};
+}
+
+Attrs written_along(std::int64_t axis, std::string op, std::int64_t batch) {
+  return {{"axis", axis}, {"batch", batch}, {"op", std::move(op)}};
 }
 
 }  // namespace shard::stdlib

@@ -60,11 +60,8 @@ Var looked_up(Builder& b, Var x, std::int64_t axis, std::int64_t before, std::in
   for (auto& dim : split.sharding.dims) dim.open = !t.mesh->of_kind(runtime::AxisKind::Auto).empty();
   Layout whole = split;
   whole.sharding.dims[d].axes.clear();
-  const Attrs along{{"axis", axis}, {"batch", std::int64_t{0}}};
-  Attrs take = along, add = along;
-  take.set("bounds", std::string("clamp"));
+  Attrs take = rows_along(axis), add = written_along(axis, runtime::is_number(t.dtype) ? "add" : "set");
   take.set("out", whole);
-  add.set("op", std::string(runtime::is_number(t.dtype) ? "add" : "set"));
   add.set("out", split);
 
   const Expr k = positions_along(b, before + behind, 1, -1);
@@ -72,10 +69,10 @@ Var looked_up(Builder& b, Var x, std::int64_t axis, std::int64_t before, std::in
   const Expr p = select(first, k - static_cast<double>(before), k + static_cast<double>(n - before));
   Var rows;
   if (mode == "edge" || n == 1) {
-    const Var ends = b.call("take_rows", {x, positions_along(b, 2, 1, -1) * static_cast<double>(n - 1)}, take);
-    rows = b.call("take_rows", {ends, select(first, k.number(0), k.number(1))}, take);
+    const Var ends = b.call("take", {x, positions_along(b, 2, 1, -1) * static_cast<double>(n - 1)}, take);
+    rows = b.call("take", {ends, select(first, k.number(0), k.number(1))}, take);
   } else {
-    rows = b.call("take_rows", {x, source_of(p, n, mode)}, take);
+    rows = b.call("take", {x, source_of(p, n, mode)}, take);
   }
   Pairs widths(static_cast<std::size_t>(-axis), {0, 0});
   widths[0] = {before, behind};
@@ -102,7 +99,7 @@ Var repeated(Builder& b, Var x, const Pairs& widths, std::string_view mode) {
     add_side(b, x, axis, before, mode, true, parts);
     parts.push_back(x);
     add_side(b, x, axis, behind, mode, false, parts);
-    x = b.emit(*b.core().concat, parts, {{"axis", axis}}).at(0);
+    x = join_parts(b, parts, axis);
   }
   return x;
 }

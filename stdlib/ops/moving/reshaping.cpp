@@ -1,4 +1,4 @@
-// Reshapes, permutations, broadcasts: operations that move elements and compute nothing. The internal rows (reshape_to,
+// Reshapes, permutations, broadcasts: operations that move elements and compute nothing. The internal rows (reshape,
 // permute, broadcast) have whole shapes and axes from the end; users call reshape, transpose, broadcast_to, squeeze,
 // expand_dims.
 #include <algorithm>
@@ -75,7 +75,7 @@ std::optional<std::string> reshape_refuses(const OpCall& call, const FactorRule&
 }
 
 void register_reshape(OpTable& t) {
-  OpDef row = internal_row("reshape_to(x, shape: ints, out: spec? = none)",
+  OpDef row = internal_row("reshape(x, shape: ints, out: spec? = none)",
                            "The same elements in row-major order in another shape.");
   row.factors = [](const OpCall& call) { return ir::reshape_rule(call.in[0].shape, call.attrs.ints("shape")); };
   row.shape = [](const OpCall& call) { return std::vector<Shape>{call.attrs.ints("shape")}; };
@@ -116,7 +116,7 @@ void register_reshape(OpTable& t) {
                     *open = total / known;
                   }
                   if (!attrs.has("out")) return {expand(b, in[0], shape)};
-                  return {b.call("reshape_to", {in[0]}, with_out({{"shape", shape}}, attrs))};
+                  return {b.call("reshape", {in[0]}, with_out({{"shape", shape}}, attrs))};
                 })
       .aliases = {
       "view",

@@ -6,12 +6,11 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
 namespace {
-
-using ir::kWhole;
 
 // ---- reverse
 
@@ -166,17 +165,13 @@ void register_concatenate(OpTable& t) {
         fail("shape", "the joined dimension is too large");
     return std::vector<Shape>{made};
   };
-  row.derivative =
-      Transposes{{}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
-                   auto rank = static_cast<std::int64_t>(want.shape.size());
-                   std::int64_t axis = n.call.attrs.integer("axis"), from = 0;
-                   auto a = static_cast<std::size_t>(from_front(axis, rank));
-                   for (int i = 0; i < operand; ++i) from += n.call.in[static_cast<std::size_t>(i)].shape[a];
-                   Ints start(want.shape.size(), 0), limit(want.shape.size(), kWhole), step(want.shape.size(), 1);
-                   start[a] = from;
-                   limit[a] = from + want.shape[a];
-                   return b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
-                 }};
+  row.derivative = Transposes{
+      {}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) -> Var {
+        std::int64_t axis = n.call.attrs.integer("axis"), from = 0;
+        auto a = static_cast<std::size_t>(from_front(axis, want.rank()));
+        for (int i = 0; i < operand; ++i) from += n.call.in[static_cast<std::size_t>(i)].shape[a];
+        return part_of(b, ct[0], axis, from, from + want.shape[a]);
+      }};
   row.hlo = [](const hlo::Use& u) -> hlo::Values {
     return {hlo::concatenate(u.in, from_front(u.attrs.integer("axis"), u.in[0].rank()))};
   };

@@ -6,6 +6,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -48,7 +49,8 @@ bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, st
 // Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to
 // it. `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is
 // unreduced.
-FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>& changes, bool picks) {
+FactorRule changed_sizes(const OpCall& call, const Shape& to, const std::vector<bool>& changes, bool picks) {
+  const Type& x = call.in[0];
   RuleBuilder r;
   const Shape& from = x.shape;
   auto dims = r.dims(from), out = dims;
@@ -60,7 +62,7 @@ FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>
     factor.kind = picked ? FactorKind::Masked : halo_of(x);
     if (single || picked) out[d] = {r.factor(1)};
   }
-  return r.made({dims}, {out});
+  return r.made(call, {dims}, out);
 }
 
 Shape sliced_shape(const OpCall& call) {
@@ -87,14 +89,9 @@ Var slice_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct,
 Var picked_locally(Builder& b, Var x, const SplitDim& s, std::int64_t place) {
   const Shape block = b.type(x).shape;
   const std::int64_t at = place % block[s.dim];
-  Ints from(block.size(), 0), to(block.size(), kWhole), by(block.size(), 1);
-  from[s.dim] = at;
-  to[s.dim] = at + 1;
-  Var mine = b.emit1(*b.core().slice, {x}, {{"start", from}, {"limit", to}, {"step", by}});
+  Expr mine = part_of(b, x, static_cast<std::int64_t>(s.dim) - b.type(x).rank(), at, at + 1);
   Expr here = eq(Expr{b, device_position(b, s.axes)}, static_cast<double>(place / block[s.dim]));
-  const Shape shape = b.type(mine).shape;
-  Var zero = ir::constant(b, 0, b.type(mine).dtype, b.type(mine).weak);
-  return ir::select(b, ir::broadcast_to(b, here, shape), mine, ir::broadcast_to(b, zero, shape));
+  return select(here, mine, 0.0);
 }
 
 // On a split dimension each device fetches what its block of the result spans, and takes every step-th of it.
@@ -122,11 +119,7 @@ Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) 
     }
     const std::int64_t each = cut.count / s.devices, span = (each - 1) * cut.step + 1;
     x = window(b, x, s, cut.start, cut.step * each, span);
-    if (cut.step == 1) continue;
-    Ints first(from.size(), 0), last(from.size(), kWhole), by(from.size(), 1);
-    last[s.dim] = span;
-    by[s.dim] = cut.step;
-    x = b.emit1(c.call.op, {x}, {{"start", first}, {"limit", last}, {"step", by}});
+    x = part_of(b, x, static_cast<std::int64_t>(s.dim) - b.type(x).rank(), 0, span, cut.step);
   }
   return {x};
 }
@@ -140,7 +133,7 @@ void register_cut(OpTable& t) {
       fail("shape", "slice of more dimensions than " + runtime::to_string(call.in[0]) + " has");
     std::vector<bool> changes;
     for (std::size_t d = 0; d < from.size(); ++d) changes.push_back(!taken_whole(call.attrs, "limit", from.size(), d));
-    return changed_sizes(call.in[0], sliced_shape(call), changes, true);
+    return changed_sizes(call, sliced_shape(call), changes, true);
   };
   row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
   row.derivative = Transposes{{}, false, slice_transpose};
@@ -280,9 +273,7 @@ void register_pad_with(OpTable& t) {
     std::size_t lead = from.size() - widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i)
       changes[lead + i] = widths[i].first != 0 || widths[i].second != 0 || (interior && (*interior)[i] != 0);
-    auto rule = changed_sizes(call.in[0], {2}, changes, false);
-    rule.operands.emplace_back();
-    return rule;
+    return changed_sizes(call, {2}, changes, false);
   };
   row.shape = [](const OpCall& call) { return std::vector<Shape>{padded_shape(call.attrs, call.in[0].shape)}; };
   row.derivative = Transposes{{}, true, pad_transpose};

@@ -9,7 +9,7 @@ namespace {
 
 Vars take(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var x = in[0];
-  if (!attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
+  if (!attrs.has("axis")) x = flat(b, x);
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
   std::int64_t axis = from_end(integer_or(attrs, "axis", 0), rank, "take");
   Var index = require_integer_index(b, in[1], "take");
@@ -18,8 +18,7 @@ Vars take(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     fail("shape", "take: there is nothing to take from " + runtime::to_string(b.type(x)) + " at " +
                       runtime::to_string(b.type(index)));
   index = wrap_negative(b, index, n);
-  Attrs made{{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("nan")}};
-  return {b.call("take_rows", {x, index}, with_out(made, attrs))};
+  return {b.call("take", {x, index}, with_out(rows_along(axis, "nan"), attrs))};
 }
 
 Vars scatter(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -37,9 +36,8 @@ Vars scatter(Builder& b, std::span<const Var> in, const Attrs& attrs) {
                       runtime::to_string(x) + " at " + runtime::to_string(b.type(in[1])) + ", which have the shape " +
                       runtime::to_string(rows));
   Var v = ir::broadcast_to(b, ir::convert(b, in[2], x.dtype, x.weak), rows);
-  Attrs made{{"axis", -static_cast<std::int64_t>(x.rank())}, {"batch", std::int64_t{0}}, {"op", op}};
-  return {
-      b.call(op == "add" || op == "set" ? "scatter_rows" : "scatter_reduce", {in[0], index, v}, with_out(made, attrs))};
+  return {b.call(op == "add" || op == "set" ? "scatter_rows" : "scatter_reduce", {in[0], index, v},
+                 with_out(written_along(-x.rank(), op), attrs))};
 }
 
 // One element for each position: x and the index alike but for the axis, where dimensions of size 1 are repeated.
@@ -50,14 +48,7 @@ Vars take_along_axis(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     fail("shape", "take_along_axis: an array and its index have one rank, got " + runtime::to_string(b.type(x)) +
                       " and " + runtime::to_string(b.type(index)));
   const std::int64_t axis = from_end(integer_or(attrs, "axis", -1), static_cast<std::int64_t>(rank), "take_along_axis");
-  Ints there, back;  // the axis to the end, and back
-  for (std::int64_t d = -static_cast<std::int64_t>(rank); d < 0; ++d)
-    if (d != axis) there.push_back(d);
-  there.push_back(axis);
-  for (std::int64_t d = -static_cast<std::int64_t>(rank); d < 0; ++d)
-    back.push_back(d < axis ? d : d == axis ? -1 : d - 1);
-  const bool last = axis == -1;
-  if (!last) x = b.call("permute", {x}, {{"perm", there}}), index = b.call("permute", {index}, {{"perm", there}});
+  x = move_axis(b, x, axis, -1), index = move_axis(b, index, axis, -1);
   Shape xs = b.type(x).shape, is = b.type(index).shape;
   const std::int64_t n = xs.back(), k = is.back();
   xs.pop_back(), is.pop_back();
@@ -72,10 +63,8 @@ Vars take_along_axis(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   };
   x = ir::broadcast_to(b, x, with(n));
   index = ir::broadcast_to(b, wrap_negative(b, index, n), with(k));
-  Var out = b.call(
-      "take_rows", {x, index},
-      {{"axis", std::int64_t{-1}}, {"batch", static_cast<std::int64_t>(rank) - 1}, {"bounds", std::string("nan")}});
-  return {last ? out : b.call("permute", {out}, {{"perm", back}})};
+  Var out = b.call("take", {x, index}, rows_along(-1, "nan", static_cast<std::int64_t>(rank) - 1));
+  return {move_axis(b, out, -1, axis)};
 }
 
 Vars segment_sum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -89,8 +78,7 @@ Vars segment_sum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   shape[0] = n;
   Var zeros = ir::broadcast_to(b, ir::constant(b, 0.0, x.dtype), shape);
   Var at = require_integer_index(b, in[1], "segment_sum");
-  Attrs made{{"axis", -static_cast<std::int64_t>(x.rank())}, {"batch", std::int64_t{0}}, {"op", std::string("add")}};
-  return {b.call("scatter_rows", {zeros, at, in[0]}, with_out(made, attrs))};
+  return {b.call("scatter_rows", {zeros, at, in[0]}, with_out(written_along(-x.rank(), "add"), attrs))};
 }
 
 }  // namespace

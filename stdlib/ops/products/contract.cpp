@@ -106,36 +106,20 @@ Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms)
   return g;
 }
 
-// How to copy an operand into the order batch, outer (rows or columns), summed, and the strides it then has.
+// An array as it lies, its dimensions in the order of these groups, and dense in scratch memory: its strides are then
+// those. An operand is copied there; the result is formed there and copied from it.
 struct Packing {
   View from, to;
 };
 
-template <class Get>
-Packing pack(Groups& g, Dims Groups::*outer, DType dtype, Get stride) {
+Packing pack(std::initializer_list<Dims*> groups, DType dtype, std::int64_t Dim::*stride) {
   Packing p{{dtype, {}, {}, nullptr}, {}};
-  std::vector<std::pair<std::int64_t, std::int64_t*>> dims;
-  for (Dims* group : {&g.batch, &(g.*outer), &g.summed})
-    for (auto& d : *group) dims.emplace_back(d.size, &stride(d));
-  for (auto& [size, s] : dims) {
-    p.from.shape.push_back(size);
-    p.from.strides.push_back(*s);
-  }
-  p.to = runtime::contiguous(dtype, p.from.shape);
-  for (std::size_t i = 0; i < dims.size(); ++i) *dims[i].second = p.to.strides[i];
-  return p;
-}
-
-// As pack, for the result: formed as batch, rows, columns in scratch memory, then copied from there.
-Packing unpack(Groups& g, DType dtype) {
-  Packing p{{dtype, {}, {}, nullptr}, {}};
-  Dims* groups[] = {&g.batch, &g.rows, &g.columns};
   for (Dims* group : groups)
-    for (auto& d : *group) p.from.shape.push_back(d.size), p.from.strides.push_back(d.out);
+    for (auto& d : *group) p.from.shape.push_back(d.size), p.from.strides.push_back(d.*stride);
   p.to = runtime::contiguous(dtype, p.from.shape);
   std::size_t i = 0;
   for (Dims* group : groups)
-    for (auto& d : *group) d.out = p.to.strides[i++];
+    for (auto& d : *group) d.*stride = p.to.strides[i++];
   return p;
 }
 
@@ -153,12 +137,13 @@ Plan plan_for(const KernelCall& c, int terms) {
   p.dtype = c.out[0].dtype;
   p.whole_out = c.out[0];
   if (joined(g.rows, joins_x).size() > 1 || joined(g.summed, joins_x).size() > 1)
-    p.pack_x = pack(g, &Groups::rows, p.dtype, [](Dim& d) -> std::int64_t& { return d.x; });
+    p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
   if (joined(g.columns, joins_y).size() > 1 || joined(g.summed, joins_y).size() > 1)
-    p.pack_y = pack(g, &Groups::columns, p.dtype, [](Dim& d) -> std::int64_t& { return d.y; });
+    p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
   auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };  // its elements lie one after the other
   bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
-  if (!fits || !(line(g.columns) || line(g.rows))) p.pack_out = unpack(g, p.dtype);
+  if (!fits || !(line(g.columns) || line(g.rows)))
+    p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
   p.swapped = !line(g.columns);
   std::int64_t m = count(g.rows), n = count(g.columns), k = count(g.summed);
   auto last = [](const Dims& dims) { return dims.empty() ? Dim{1, 1, 1, 1} : dims.back(); };
@@ -199,18 +184,14 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
     auto scratch = [&](const View& like) {
       return pool.scratch(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype)));
     };
-    void *x = in[0], *y = in[1], *to = out[0];
     runtime::BufferRef held_x, held_y, held_out;
-    if (p->pack_x) {
-      held_x = scratch(p->pack_x->to);
-      runtime::copy(at(p->pack_x->from, x), at(p->pack_x->to, held_x->data()));
-      x = held_x->data();
-    }
-    if (p->pack_y) {
-      held_y = scratch(p->pack_y->to);
-      runtime::copy(at(p->pack_y->from, y), at(p->pack_y->to, held_y->data()));
-      y = held_y->data();
-    }
+    const auto packed = [&](std::optional<Packing>& packing, void* given, runtime::BufferRef& held) {
+      if (!packing) return given;
+      held = scratch(packing->to);
+      runtime::copy(at(packing->from, given), at(packing->to, held->data()));
+      return held->data();
+    };
+    void *x = packed(p->pack_x, in[0], held_x), *y = packed(p->pack_y, in[1], held_y), *to = out[0];
     if (p->pack_out) {
       held_out = scratch(p->pack_out->to);
       to = held_out->data();
@@ -221,7 +202,26 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
   };
 }
 
+}  // namespace
+
 // ---- StableHLO
+
+// Precision is said: where it is not, TPUs compute products of f32 in bf16 and GPUs in TF32.
+hlo::Value dot_general(const hlo::Value& x, const hlo::Value& y, const Products& dims, DType dtype, Shape shape) {
+  const auto list = [](const char* name, const Ints& numbers) {
+    std::string out;
+    for (auto n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
+    return std::string(name) + " = [" + out + "]";
+  };
+  return x.to->op("stablehlo.dot_general", {x, y}, dtype, std::move(shape),
+                  "dot_dimension_numbers = #stablehlo.dot<" + list("lhs_batching_dimensions", dims.x_batch) + ", " +
+                      list("rhs_batching_dimensions", dims.y_batch) + ", " +
+                      list("lhs_contracting_dimensions", dims.x_summed) + ", " +
+                      list("rhs_contracting_dimensions", dims.y_summed) + ">, " + hlo::precise());
+}
+
+namespace {
+
 // `contract` as StableHLO: a convolution where it sums over windows or their places, else a dot_general, whose result
 // has the dimensions of both batches, of x, of y, and a transpose to the order of `spec`.
 
@@ -248,7 +248,6 @@ void sum_own(Side& side, const Side& other, std::string_view out) {
   side.letters = kept;
 }
 
-// Precision is said: where it is not, TPUs compute products of f32 in bf16 and GPUs in TF32.
 hlo::Values contract_hlo(const hlo::Use& u) {
   const ContractSpec spec = read_spec(u.attrs.text("spec"));
   Side x = side_of(u.in[0], spec.x), y = side_of(u.in[1], spec.y);
@@ -274,19 +273,15 @@ hlo::Values contract_hlo(const hlo::Use& u) {
     const Side& from = x.has(letter) ? x : y;
     shape.push_back(from.size(letter));
   }
-  const auto dims = [](const char* name, const Side& side, const std::string& letters) {
-    std::string list;
-    for (char letter : letters) list += (list.empty() ? "" : ", ") + std::to_string(side.place(letter));
-    return std::string(name) + " = [" + list + "]";
+  const auto places = [](const Side& side, const std::string& letters) {
+    Ints dims;
+    for (char letter : letters) dims.push_back(side.place(letter));
+    return dims;
   };
   const DType dtype = u.out[0].dtype;
-  const bool narrow = runtime::is_narrow(dtype);
-  const std::string attributes = "dot_dimension_numbers = #stablehlo.dot<" + dims("lhs_batching_dimensions", x, batch) +
-                                 ", " + dims("rhs_batching_dimensions", y, batch) + ", " +
-                                 dims("lhs_contracting_dimensions", x, summed) + ", " +
-                                 dims("rhs_contracting_dimensions", y, summed) + ">, " + hlo::precise();
+  const Products dims{places(x, batch), places(y, batch), places(x, summed), places(y, summed)};
   const hlo::Value product =
-      u.to.op("stablehlo.dot_general", {x.value, y.value}, narrow ? DType::F32 : dtype, std::move(shape), attributes);
+      dot_general(x.value, y.value, dims, runtime::is_narrow(dtype) ? DType::F32 : dtype, std::move(shape));
   Ints perm;
   for (char letter : out) perm.push_back(static_cast<std::int64_t>(made.find(letter)));
   const hlo::Value placed = made == out ? product : hlo::transpose(product, perm);

@@ -90,7 +90,7 @@ Expr expm_derivative(const NodeView& n, const Expr& a, const Expr& e) {
   Builder& b = a.builder();
   const std::int64_t size = a.type().shape.back();
   Var whole = b.emit1(n.call.op, {block_triangle(a, e)}, n.call.attrs);
-  return {b, part_of(b, part_of(b, whole, -2, 0, size), -1, size, 2 * size)};
+  return part_of(b, part_of(b, whole, -2, 0, size), -1, size, 2 * size);
 }
 
 void register_expm(OpTable& t) {

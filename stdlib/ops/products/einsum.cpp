@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -167,14 +167,10 @@ void take_diagonals(Builder& b, Term& t) {
       if (t.labels[i] != t.labels[j]) continue;
       Shape shape = b.type(t.x).shape;
       if (shape[i] != shape[j]) fail("shape", "a diagonal needs equal sizes, got " + runtime::to_string(b.type(t.x)));
-      auto rank = static_cast<std::int64_t>(shape.size());
       auto line = [&](std::size_t d) {
-        Shape one(shape.size(), 1);
-        one[d] = shape[d];
-        return b.call("iota", {},
-                      {{"shape", one}, {"axis", static_cast<std::int64_t>(d) - rank}, {"dtype", DType::I32}});
+        return positions_along(b, shape[d], shape.size(), static_cast<std::int64_t>(d) - b.type(t.x).rank());
       };
-      Expr x{b, t.x}, on{b, b.call("eq", {line(i), line(j)})};
+      Expr x{b, t.x}, on = eq(line(i), line(j));
       t.x = ir::reduce_sum(b, select(on, x, 0.0), {static_cast<std::int64_t>(j)});
       t.labels.erase(j, 1);
     }

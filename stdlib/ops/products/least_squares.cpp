@@ -13,8 +13,7 @@ namespace shard::stdlib {
 namespace {
 
 double epsilon(DType t) {
-  if (runtime::is_complex(t)) t = runtime::part_of(t);
-  return std::ldexp(1.0, t == DType::F64 ? -52 : t == DType::F16 ? -10 : t == DType::BF16 ? -7 : -23);
+  return std::ldexp(1.0, -runtime::float_form(runtime::is_complex(t) ? runtime::part_of(t) : t)->fraction);
 }
 
 // Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
@@ -113,8 +112,7 @@ Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     columns.insert(columns.begin(), expand(b, power, {n, 1}));
     power = power * x;
   }
-  Expr left{b,
-            columns.size() == 1 ? columns[0] : b.emit(*b.core().concat, columns, {{"axis", std::int64_t{-1}}}).at(0)};
+  Expr left{b, join_parts(b, columns, -1)};
   if (flag_or(attrs, "has_w", in.size() > 2)) {
     if (b.type(in[2]).shape != Shape{n})
       fail("shape", "polyfit: a weight for each of the " + std::to_string(n) + " points, got " +

@@ -86,13 +86,17 @@ Vars complex_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {ir::complex_of(b, part_of(b, made, -2, 0, n), part_of(b, made, -2, n, 2 * n))};
 }
 
+// What triangular_solve reads of a matrix: without the diagonal where that counts as 1.
+Expr triangle(const Attrs& attrs, const Expr& a) {
+  const bool lower = attrs.flag("lower"), unit = flag_or(attrs, "unit", false);
+  const std::int64_t size = a.type().shape.back();
+  return select(mask(a.builder(), size, size, lower ? (unit ? "gt" : "ge") : (unit ? "lt" : "le")), a, 0.0);
+}
+
 // Of complex numbers: the triangle that is read as a matrix of its own.
 Vars complex_triangular_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  const bool lower = attrs.flag("lower"), unit = flag_or(attrs, "unit", false);
-  Expr a{b, in[0]};
-  const std::int64_t size = a.type().shape.back();
-  a = select(mask(b, size, size, lower ? (unit ? "gt" : "ge") : (unit ? "lt" : "le")), a, 0.0);
-  if (unit) a = a + identity_like(a);
+  Expr a = triangle(attrs, {b, in[0]});
+  if (flag_or(attrs, "unit", false)) a = a + identity_like(a);
   if (flag_or(attrs, "transposed", false)) a = turned(a);
   return complex_system(b, Vars{a, in[1]}, {});
 }
@@ -118,22 +122,18 @@ void register_systems(OpTable& t) {
                          "The x of a x = b, where only one triangle of a is read.", 1);
   tri.factors = system_factors;
   tri.explicit_refuses = system_refuses;
-  auto triangle = [](const NodeView& n, const Expr& a) {  // what is read: without the diagonal where that counts as 1
-    bool lower = n.call.attrs.flag("lower"), unit = flag_or(n.call.attrs, "unit", false);
-    std::int64_t size = a.type().shape.back();
-    return select(mask(a.builder(), size, size, lower ? (unit ? "gt" : "ge") : (unit ? "lt" : "le")), a, 0.0);
-  };
   tri.derivative = system_derivative(
       [](Builder& b, const NodeView& n, const Expr& rhs, bool transposed) -> Expr {
         Attrs attrs = n.call.attrs;
         if (transposed) attrs.set("transposed", !flag_or(attrs, "transposed", false));
         return {b, b.call("triangular_solve", {n.in[0], rhs}, attrs)};
       },
-      [triangle](const NodeView& n, const Expr& a) {
-        return flag_or(n.call.attrs, "transposed", false) ? turned(triangle(n, a)) : triangle(n, a);
+      [](const NodeView& n, const Expr& a) {
+        Expr read = triangle(n.call.attrs, a);
+        return flag_or(n.call.attrs, "transposed", false) ? turned(read) : read;
       },
-      [triangle](const NodeView& n, const Expr& a) {
-        return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a);
+      [](const NodeView& n, const Expr& a) {
+        return triangle(n.call.attrs, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a);
       });
   tri.hlo = triangular_hlo;
   tri.of_complex = complex_triangular_system;
@@ -186,11 +186,9 @@ Vars qr_jvp(Builder& b, const NodeView& n, Var tangent) {
     const auto [dq, dr] = qr_tangents(q, r, da);
     return {dq, dr};
   }
-  const auto columns = [&](const Expr& x, std::int64_t from, std::int64_t to) {
-    return Expr{b, part_of(b, x, -1, from, to)};
-  };
+  const auto columns = [&](Var x, std::int64_t from, std::int64_t to) { return part_of(b, x, -1, from, to); };
   const auto [dq, dr] = qr_tangents(q, columns(r, 0, core[0]), columns(da, 0, core[0]));
-  Expr beside = columns({b, n.in[0]}, core[0], core[1]);
+  Expr beside = columns(n.in[0], core[0], core[1]);
   Expr rest = product(adjoint(dq), beside) + product(adjoint(q), columns(da, core[0], core[1]));
   return {dq, join_parts(b, {dr, rest}, -1)};
 }
@@ -284,6 +282,19 @@ void register_svd(OpTable& t) {
 
 // ---- as users call them
 
+// Systems under one batch; without their last dimension where the right side is a vector.
+Var solved_under(Builder& b, std::string_view row, const Expr& a, const Expr& y, const Attrs& how, bool vector) {
+  const Shape sa = a.type().shape, sy = y.type().shape;
+  const Shape lead = *runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
+  const auto under = [&](const Shape& core) {
+    Shape made = lead;
+    made.insert(made.end(), core.end() - 2, core.end());
+    return made;
+  };
+  Var x = b.call(row, {ir::broadcast_to(b, a, under(sa)), ir::broadcast_to(b, y, under(sy))}, how);
+  return vector ? expand(b, x, erase_axes(b.type(x).shape, {-1})) : x;
+}
+
 Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
   Kind kind = promoted(b, in);
   DType back{};
@@ -294,21 +305,9 @@ Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
     fail("shape", "solve takes a vector or matrices on the right side, got " + runtime::to_string(y.type()));
   if (vector) y = as_column(y);
   Shape sa = a.type().shape, sy = y.type().shape;
-  auto lead = runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
-  if (!lead)
+  if (!runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2}))
     fail("shape", "solve: " + runtime::to_string(a.type()) + " and " + runtime::to_string(y.type()) + " do not match");
-  auto under = [&](const Shape& core) {
-    Shape made = *lead;
-    made.insert(made.end(), core.end() - 2, core.end());
-    return made;
-  };
-  Expr x{b, b.call("lu_solve", {ir::broadcast_to(b, a, under(sa)), ir::broadcast_to(b, y, under(sy))})};
-  if (vector) {
-    Shape flat = x.type().shape;
-    flat.pop_back();
-    x = {b, expand(b, x, flat)};
-  }
-  return back_to(b, {x}, back);
+  return back_to(b, {solved_under(b, "lu_solve", a, y, {}, vector)}, back);
 }
 
 Vars solve_triangular(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -326,21 +325,13 @@ Vars solve_triangular(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr y = matrices(b, vector ? expand(b, right, {given[0], 1}) : right, "solve_triangular", again);
   const Shape sa = a.type().shape, sy = y.type().shape;
   if (trans == 2) a = call("conj", {a});
-  const auto lead = runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
-  if (!lead || sa.back() != sy[sy.size() - 2])
+  if (!runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2}) || sa.back() != sy[sy.size() - 2])
     fail("shape", "solve_triangular: " + runtime::to_string(b.type(in[0])) + " and " +
                       runtime::to_string(b.type(in[1])) + " are no system of equations");
-  const auto under = [&](const Shape& core) {
-    Shape made = *lead;
-    made.insert(made.end(), core.end() - 2, core.end());
-    return made;
-  };
-  Var x = b.call("triangular_solve", {ir::broadcast_to(b, a, under(sa)), ir::broadcast_to(b, y, under(sy))},
-                 {{"lower", flag_or(attrs, "lower", false)},
+  const Attrs how{{"lower", flag_or(attrs, "lower", false)},
                   {"transposed", trans != 0},
-                  {"unit", flag_or(attrs, "unit_diagonal", false)}});
-  if (vector) x = expand(b, x, erase_axes(b.type(x).shape, {-1}));
-  return back_to(b, {x}, back);
+                  {"unit", flag_or(attrs, "unit_diagonal", false)}};
+  return back_to(b, {solved_under(b, "triangular_solve", a, y, how, vector)}, back);
 }
 
 Vars inv(Builder& b, std::span<const Var> in, const Attrs&) {

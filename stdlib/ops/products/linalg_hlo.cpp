@@ -9,15 +9,10 @@
 namespace shard::stdlib {
 
 hlo::Value product_hlo(const hlo::Value& a, const hlo::Value& b) {
-  std::string lead;
-  for (int d = 0; d + 2 < a.rank(); ++d) lead += (d ? ", " : "") + std::to_string(d);
   Shape shape = a.shape;
   shape.back() = b.shape.back();
-  return a.to->op("stablehlo.dot_general", {a, b}, a.dtype, std::move(shape),
-                  "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [" + lead +
-                      "], rhs_batching_dimensions = [" + lead + "], lhs_contracting_dimensions = [" +
-                      std::to_string(a.rank() - 1) + "], rhs_contracting_dimensions = [" +
-                      std::to_string(a.rank() - 2) + "]>, " + hlo::precise());
+  const Ints lead = leading(a.rank() - 2);
+  return dot_general(a, b, {lead, lead, {a.rank() - 1}, {a.rank() - 2}}, a.dtype, std::move(shape));
 }
 
 namespace {
@@ -28,9 +23,13 @@ hlo::Value mask_of(const hlo::Value& a, std::string_view direction) {  // row `d
   return hlo::compare(row, column, direction);
 }
 
+hlo::Value one_like(const hlo::Value& a) { return hlo::convert(mask_of(a, "EQ"), a.dtype); }
+hlo::Value over_matrix(const hlo::Value& number, const hlo::Value& like) {  // one number a matrix
+  return hlo::spread(number, like.shape, leading(like.rank() - 2));
+}
+
 hlo::Value turned(const hlo::Value& a) {
-  Ints perm;
-  for (int d = 0; d < a.rank(); ++d) perm.push_back(d);
+  Ints perm = leading(a.rank());
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return hlo::transpose(a, perm);
 }
@@ -124,12 +123,10 @@ hlo::Values determinant_hlo(const hlo::Use& u) {
 // The determinant times the inverse, turned; nan of singular matrices.
 hlo::Values cofactors_hlo(const hlo::Use& u) {
   const hlo::Value& a = u.in[0];
-  const hlo::Value one = hlo::convert(mask_of(a, "EQ"), a.dtype), number = determinant_hlo(u)[0];
+  const hlo::Value one = one_like(a), number = determinant_hlo(u)[0];
   const hlo::Values given{a, one};
   const hlo::Use system{u.to, u.attrs, given, u.out};
-  Ints dims;
-  for (int d = 0; d + 2 < a.rank(); ++d) dims.push_back(d);
-  return {turned(lu_solve_hlo(system)[0]) * hlo::spread(number, a.shape, dims)};
+  return {turned(lu_solve_hlo(system)[0]) * over_matrix(number, a)};
 }
 
 hlo::Values log_det_hlo(const hlo::Use& u) {
@@ -144,23 +141,7 @@ hlo::Values log_det_hlo(const hlo::Use& u) {
 
 namespace {
 
-hlo::Value over_matrix(const hlo::Value& number, const hlo::Value& like) {  // one number a matrix
-  Ints dims;
-  for (int d = 0; d + 2 < like.rank(); ++d) dims.push_back(d);
-  return hlo::spread(number, like.shape, dims);
-}
-
-hlo::Value one_like(const hlo::Value& a) {
-  const hlo::Value row = hlo::iota(*a.to, DType::I32, a.shape, a.rank() - 2),
-                   column = hlo::iota(*a.to, DType::I32, a.shape, a.rank() - 1);
-  return hlo::convert(hlo::compare(row, column, "EQ"), a.dtype);
-}
-
-hlo::Value over_all(const hlo::Value& x, runtime::Reduce how) {
-  Ints dims;
-  for (int d = 0; d < x.rank(); ++d) dims.push_back(d);
-  return hlo::reduced(x, how, dims);
-}
+hlo::Value any(const hlo::Value& x) { return hlo::reduced(x, runtime::Reduce::Or, leading(x.rank())); }
 
 // Padé approximants: what is odd and what is even in m.
 struct Pade {
@@ -201,8 +182,7 @@ hlo::Values expm_hlo(const hlo::Use& u) {
   const auto large = [&](const hlo::Values& now) { return hlo::compare(now[0], now[0].number(bound), "GE"); };
   const hlo::Value none = u.to.constant(DType::I32, norm.shape, 0);
   const hlo::Values halved = hlo::repeated(
-      u.to, {tame, none, tame.number(1)},
-      [&](const hlo::Values& now) { return over_all(large(now), runtime::Reduce::Or); },
+      u.to, {tame, none, tame.number(1)}, [&](const hlo::Values& now) { return any(large(now)); },
       [&](const hlo::Values& now) -> hlo::Values {
         const hlo::Value open = large(now);
         return {hlo::select(open, now[0] * 0.5, now[0]), hlo::select(open, now[1] + 1, now[1]),
@@ -214,7 +194,7 @@ hlo::Values expm_hlo(const hlo::Use& u) {
   const hlo::Use solved{u.to, u.attrs, system, u.out};
   const hlo::Values squared = hlo::repeated(
       u.to, {halved[1], lu_solve_hlo(solved)[0]},
-      [&](const hlo::Values& now) { return over_all(hlo::compare(now[0], none, "GT"), runtime::Reduce::Or); },
+      [&](const hlo::Values& now) { return any(hlo::compare(now[0], none, "GT")); },
       [&](const hlo::Values& now) -> hlo::Values {
         const hlo::Value open = hlo::compare(now[0], none, "GT");
         return {now[0] - 1, hlo::select(over_matrix(open, a), product_hlo(now[1], now[1]), now[1])};
@@ -230,9 +210,6 @@ hlo::Values pinv_hlo(const hlo::Use& u) {
   if (runtime::numel(made) == 0) return {u.to.constant(a.dtype, made, 0)};
   const int rank = a.rank();
   const std::int64_t rows = a.shape[a.shape.size() - 2], columns = a.shape.back(), size = rows + columns;
-  Ints perm;
-  for (int d = 0; d < rank; ++d) perm.push_back(d);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   const auto put = [&](const hlo::Value& x, std::int64_t row, std::int64_t column) {
     Ints low(a.shape.size(), 0), high(a.shape.size(), 0);
     const Ints inner(a.shape.size(), 0);
@@ -240,21 +217,20 @@ hlo::Values pinv_hlo(const hlo::Use& u) {
     low.back() = column, high.back() = size - column - x.shape.back();
     return hlo::pad(x, u.to.constant(a.dtype, {}, 0), low, high, inner);
   };
-  const hlo::Values whole{put(a, 0, rows) + put(hlo::transpose(a, perm), rows, 0)};
+  const hlo::Values whole{put(a, 0, rows) + put(turned(a), rows, 0)};
   const hlo::Use of{u.to, u.attrs, whole, u.out};
   const hlo::Values found = eigh_hlo(of);
   const hlo::Value &values = found[0], &vectors = found[1], sizes = hlo::unary("abs", values);
   const Ints last{values.rank() - 1};
   const hlo::Value most = hlo::reduced(sizes, runtime::Reduce::Max, last) * u.attrs.number("share");
-  Ints lead;
-  for (int d = 0; d + 1 < values.rank(); ++d) lead.push_back(d);
+  const Ints lead = leading(values.rank() - 1);
   const hlo::Value counts = hlo::compare(sizes, hlo::spread(most, values.shape, lead), "GT");
   const hlo::Value inverse =
       hlo::select(counts, values.number(1) / hlo::select(counts, values, values.number(1)), values.number(0));
   Ints columns_of = lead;
   columns_of.push_back(rank - 1);
   const hlo::Value scaled = vectors * hlo::spread(inverse, vectors.shape, columns_of);
-  const hlo::Value all = product_hlo(scaled, hlo::transpose(vectors, perm));
+  const hlo::Value all = product_hlo(scaled, turned(vectors));
   return {hlo::part(hlo::part(all, rank - 2, rows, size), rank - 1, 0, rows)};
 }
 

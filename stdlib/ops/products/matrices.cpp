@@ -21,9 +21,7 @@ Expr imaginary_of(const Expr& x) {
 }
 
 Expr mask(Builder& b, std::int64_t rows, std::int64_t columns, std::string_view comparison) {
-  Var i = b.call("iota", {}, {{"shape", Shape{rows, 1}}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}});
-  Var j = b.call("iota", {}, {{"shape", Shape{1, columns}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
-  return {b, b.call(comparison, {i, j})};
+  return call(comparison, {positions_along(b, rows, 2, -2), positions_along(b, columns, 2, -1)});
 }
 
 Expr identity(Builder& b, std::int64_t n, DType dtype) { return cast_to(mask(b, n, n, "eq"), dtype); }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/windows.h"
 
@@ -28,17 +29,15 @@ Vars max_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var all = windowed(b, in[0], plan_of(b, in[0], window, attrs), lowest);
   Shape shape = b.type(all).shape;
   std::size_t count = window.size(), at_window = shape.size() - 1 - count;
-  std::int64_t size = 1;
-  for (auto n : window) size *= n;
+  const std::int64_t size = runtime::numel(window);
   Shape flat(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(at_window));
   flat.push_back(size);
   flat.push_back(shape.back());
   Expr x{b, expand(b, all, flat)};
   Var best = b.call("arg_max", {x}, {{"axis", std::int64_t{-2}}});
-  Shape beside = flat, line(flat.size(), 1);
+  Shape beside = flat;
   beside[at_window] = 1;
-  line[at_window] = size;
-  Expr i{b, b.call("iota", {}, {{"shape", line}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}})};
+  Expr i = positions_along(b, size, flat.size(), -2);
   return {ir::reduce_sum(b, select(eq(i, Expr{b, expand(b, best, beside)}), x, 0.0), {-2})};
 }
 

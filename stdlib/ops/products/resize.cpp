@@ -65,8 +65,7 @@ Expr weights(Builder& b, std::int64_t from, std::int64_t to, Method method, bool
 Var nearest(Builder& b, Var x, std::int64_t axis, std::int64_t from, std::int64_t to) {
   Expr place = (positions_along(b, to, 1, -1, DType::F32) + 0.5) * static_cast<double>(from) / static_cast<double>(to);
   Expr index = cast_to(call("floor", {place}), DType::I32);
-  return b.call("take_rows", {x, index},
-                {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
+  return b.call("take", {x, index}, rows_along(axis));
 }
 
 // x with its axis replaced by that of the weights.

@@ -152,7 +152,6 @@ Vars kron(Builder& b, std::span<const Var> in, const Attrs&) {
 Vars cross(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Kind kind = promoted(b, in);
   std::vector<Expr> x, y;
-  std::int64_t axis_in_result = -1;
   for (std::vector<Expr>* parts : {&x, &y}) {
     Var v = promote_to(b, in[parts == &y ? 1 : 0], kind);
     const Type t = b.type(v);
@@ -171,9 +170,8 @@ Vars cross(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     shape.push_back(1);
     grown.push_back(expand(b, p, shape));
   }
-  const auto rank = static_cast<std::int64_t>(b.type(grown[0]).shape.size());
-  axis_in_result = from_end(integer_or(attrs, "axis", -1), rank, "cross");
-  return {move_axis(b, b.emit(*b.core().concat, grown, {{"axis", std::int64_t{-1}}}).at(0), -1, axis_in_result)};
+  const std::int64_t axis_in_result = from_end(integer_or(attrs, "axis", -1), b.type(grown[0]).rank(), "cross");
+  return {move_axis(b, join_parts(b, grown, -1), -1, axis_in_result)};
 }
 
 // One sum over all elements; where the shapes are the same, dimension by dimension, so that layouts stay.

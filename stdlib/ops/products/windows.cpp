@@ -16,26 +16,6 @@ namespace shard::stdlib {
 
 namespace {
 
-std::string dot_dims(std::string_view name, std::span<const std::int64_t> dims) {
-  std::string out;
-  for (auto d : dims) out += (out.empty() ? "" : ", ") + std::to_string(d);
-  return std::string(name) + " = [" + out + "]";
-}
-
-// Batches in front, the last dimensions summed as said; in full precision.
-hlo::Value dot(const hlo::Value& x, const hlo::Value& y, std::size_t batch, const Ints& x_summed, const Ints& y_summed,
-               Shape shape) {
-  Ints lead;
-  for (std::size_t d = 0; d < batch; ++d) lead.push_back(static_cast<std::int64_t>(d));
-  return x.to->op("stablehlo.dot_general", {x, y}, x.dtype, std::move(shape),
-                  "dot_dimension_numbers = #stablehlo.dot<" + dot_dims("lhs_batching_dimensions", lead) + ", " +
-                      dot_dims("rhs_batching_dimensions", lead) + ", " +
-                      dot_dims("lhs_contracting_dimensions", x_summed) + ", " +
-                      dot_dims("rhs_contracting_dimensions", y_summed) + ">, " + hlo::precise());
-}
-
-// Windows of dimension `dim`: its size becomes places, and `size` elements that lie `dilation` apart a place, as a
-// dimension behind it.
 hlo::Value windows_along(const hlo::Value& x, int dim, std::int64_t places, std::int64_t size, std::int64_t stride,
                          std::int64_t dilation) {
   const auto d = static_cast<std::size_t>(dim);
@@ -74,21 +54,18 @@ hlo::Value windows_written(const hlo::Value& windows) {
   return hlo::transpose(x, perm);
 }
 
-// x in as many copies as there are groups, each with the rows of its group and zeros elsewhere: [lead..., m, g, k].
-
 }  // namespace
 
+// x in as many copies as there are groups, each with the rows of its group and zeros elsewhere: [lead..., m, g, k].
 hlo::Values ragged_hlo(const hlo::Use& u, bool outer) {
   const hlo::Value &x = u.in[0], &w = u.in[1];
   const std::size_t lead = x.shape.size() - 2;
-  const std::int64_t m = x.shape[lead], k = x.shape[lead + 1], g = u.in[2].shape.back();
+  const std::int64_t k = x.shape[lead + 1], g = u.in[2].shape.back();
   Shape grid(x.shape.begin(), x.shape.end() - 1);
   grid.push_back(g);
-  Ints groups;
-  for (std::size_t d = 0; d < lead; ++d) groups.push_back(static_cast<std::int64_t>(d));
-  Ints rows = groups;
-  groups.push_back(static_cast<std::int64_t>(lead) + 1);
-  rows.push_back(static_cast<std::int64_t>(lead));
+  const auto first = static_cast<std::int64_t>(lead);
+  Ints groups = leading(first), rows = leading(first + 1);
+  groups.push_back(first + 1);
   const hlo::Value counts = hlo::binary("maximum", u.in[2], u.in[2].number(0));
   const std::vector<Type> one{Type::of(DType::I32, counts.shape)};
   const hlo::Value ends = running_hlo({u.to, {}, {&counts, 1}, one}, runtime::Scan::Sum)[0];
@@ -98,15 +75,14 @@ hlo::Values ragged_hlo(const hlo::Use& u, bool outer) {
   Shape apart = grid;
   apart.push_back(k);
   Ints over = rows;
-  over.push_back(static_cast<std::int64_t>(lead) + 2);
+  over.push_back(first + 2);
   const hlo::Value copies = hlo::spread(x, apart, over);
   Ints all = groups;
-  all.insert(all.end() - 1, static_cast<std::int64_t>(lead));
+  all.insert(all.end() - 1, first);
   const hlo::Value kept = hlo::select(hlo::spread(mine, apart, all), copies, copies.number(0));
-  const auto first = static_cast<std::int64_t>(lead);
-  if (outer) return {dot(kept, w, lead, {first}, {first}, u.out[0].shape)};
-  static_cast<void>(m);
-  return {dot(kept, w, lead, {first + 1, first + 2}, {first, first + 1}, u.out[0].shape)};
+  Products dims{leading(first), leading(first), {first}, {first}};
+  if (!outer) dims.x_summed = {first + 1, first + 2}, dims.y_summed = {first, first + 1};
+  return {dot_general(kept, w, dims, x.dtype, u.out[0].shape)};
 }
 
 // ---- rows
@@ -179,19 +155,8 @@ Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
     if (!split) continue;
     const std::int64_t each = to[d] / split->devices, step = each * stride[i], first = -s.padding[i].first,
                        count = (each - 1) * stride[i] + s.reach(i, sizes[i]);
-    x = window(b, x, *split, first, step, count);
-    const bool inside = first >= 0 && first + (split->devices - 1) * step + count <= from[d];
+    x = window_of_zeros(b, x, *split, first, step, count);
     s.padding[i] = {0, 0};
-    if (inside) continue;
-    const Shape shape = b.type(x).shape;
-    Shape line(shape.size(), 1);
-    line[d] = count;
-    const std::int64_t axis = static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size());
-    Expr at{b, b.emit1(*b.core().iota, {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}})};
-    Expr begin = Expr{b, device_position(b, split->axes)} * static_cast<double>(step) + static_cast<double>(first);
-    at = at + Expr{b, ir::broadcast_to(b, begin, line)};
-    Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(from[d])));
-    x = select({b, ir::broadcast_to(b, real, shape)}, {b, x}, 0.0);
   }
   Attrs attrs = c.attrs;
   if (attrs.has("padding")) attrs.set("padding", s.padding);

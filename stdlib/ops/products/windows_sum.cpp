@@ -14,16 +14,12 @@ namespace {
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
-struct Laid {
-  std::size_t lead, count;
-  Ints size, stride, dilation, before;
+struct Laid : Overlay {
+  std::size_t lead = 0, count;
   Laid(const Attrs& attrs, std::size_t rank)
-      : lead(0),
-        count(attrs.ints("size").size()),
-        size(attrs.ints("size")),
-        stride(attrs.ints("stride")),
-        dilation(ints_if(attrs, "dilation").value_or(Ints(count, 1))),
-        before(attrs.ints("before")) {
+      : Overlay{attrs.ints("size"), attrs.ints("stride"),
+                ints_if(attrs, "dilation").value_or(Ints(attrs.ints("size").size(), 1)), attrs.ints("before")},
+        count(size.size()) {
     if (rank < 2 * count + 1)
       fail("shape", "windows of " + std::to_string(count) + " dimensions stand in an array of rank " +
                         std::to_string(2 * count + 1) + " or more");
@@ -36,11 +32,6 @@ struct Laid {
     const std::int64_t first = std::max<std::int64_t>(0, ceil_div(-shift(i, k), stride[i])),
                        behind = std::min(places, floor_div(size[i] - 1 - shift(i, k), stride[i]) + 1);
     return {first, std::max(first, behind)};
-  }
-  Attrs attrs() const {
-    Attrs a{{"size", size}, {"stride", stride}, {"before", before}};
-    if (std::any_of(dilation.begin(), dilation.end(), [](auto n) { return n != 1; })) a.set("dilation", dilation);
-    return a;
   }
 };
 
@@ -115,34 +106,19 @@ Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     const auto split = split_dim(c, 0, d);
     if (!split) continue;
     const std::int64_t each = l.size[i] / split->devices;
-    if (each % l.stride[i]) {
-      g = gathered(b, g, *split);
-      whole.push_back(*split);
-      continue;
-    }
     const std::int64_t step = each / l.stride[i], reach = (from[d + l.count] - 1) * l.dilation[i] + 1;
     const std::int64_t first = ceil_div(l.before[i] - reach + 1, l.stride[i]),
                        count = floor_div(each - 1 + l.before[i], l.stride[i]) - first + 1;
-    if (count <= 0 || from[d] == 0) {
+    if (each % l.stride[i] || count <= 0 || from[d] == 0) {
       g = gathered(b, g, *split);
       whole.push_back(*split);
       continue;
     }
-    g = window(b, g, *split, first, step, count);
+    g = window_of_zeros(b, g, *split, first, step, count);  // windows beyond the ends are none
     l.size[i] = each;
     l.before[i] -= first * l.stride[i];
-    if (first >= 0 && first + (split->devices - 1) * step + count <= from[d]) continue;
-    const auto rank = static_cast<std::int64_t>(b.type(g).shape.size());  // windows beyond the ends are none
-    Shape line(static_cast<std::size_t>(rank), 1);
-    line[d] = count;
-    Expr at{b, b.emit1(*b.core().iota, {},
-                       {{"shape", line}, {"axis", static_cast<std::int64_t>(d) - rank}, {"dtype", DType::I32}})};
-    Expr begin = Expr{b, device_position(b, split->axes)} * static_cast<double>(step) + static_cast<double>(first);
-    at = at + Expr{b, ir::broadcast_to(b, begin, line)};
-    Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(from[d])));
-    g = select({b, ir::broadcast_to(b, real, b.type(g).shape)}, {b, g}, 0.0);
   }
-  Var x = b.emit(c.call.op, {g}, l.attrs()).at(0);
+  Var x = windows_sum(b, g, l);
   for (const SplitDim& s : whole) x = kept(b, x, s);
   return {x};
 }
