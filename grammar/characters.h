@@ -1,9 +1,11 @@
-// Characters of texts in UTF-8, and the blanks around a text. Nothing here throws: a byte that is no UTF-8 counts as
-// one character.
+// Characters of texts in UTF-8, the blanks around a text, and lists as text. Nothing here throws: a byte that is no
+// UTF-8 counts as one character.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace shard::grammar {
 
@@ -21,5 +23,17 @@ std::string_view whole_characters(std::string_view text, std::size_t bytes);  //
 void append_utf8(std::string& out, std::uint32_t character);
 
 std::string_view trimmed(std::string_view text);  // without blanks and ends of lines around it
+
+// What `text` gives of each item, with `between` between them: "a, b, c".
+template <class Items, class F = std::identity>
+std::string separated(const Items& items, std::string_view between = ", ", const F& text = {}) {
+  std::string out;
+  bool first = true;
+  for (const auto& item : items) {
+    if (!std::exchange(first, false)) out += between;
+    out += text(item);
+  }
+  return out;
+}
 
 }  // namespace shard::grammar

@@ -5,6 +5,7 @@
 #pragma once
 #include <boost/spirit/home/x3.hpp>
 
+#include "grammar/kept.h"
 #include "grammar/parse.h"
 #include "grammar/terminals.h"
 
@@ -197,11 +198,7 @@ struct Guard : x3::unary_parser<Subject, Guard<Subject>> {
       s.fail(s.span(at, std::size_t{1}), "this nests more than " + std::to_string(recursion_limit) + " deep",
              {"give the inner parts names with `let`"});
     }
-    struct Level {
-      int& depth;
-      explicit Level(int& d) : depth(d) { ++depth; }
-      ~Level() { --depth; }
-    } level(s.depth);
+    const Kept depth(s.depth, s.depth + 1);
     return this->subject.parse(at, last, context, rule, out);
   }
 };

@@ -136,9 +136,7 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   for (std::size_t i = 0; i < b.body.size(); ++i) {
     const Stmt& s = *b.body[i];
     const bool last = i + 1 == b.body.size();
-    if (std::holds_alternative<MeshStmt>(s.node) || std::holds_alternative<UseStmt>(s.node) ||
-        std::holds_alternative<RulesStmt>(s.node))
-      unit_.blocks[index].surroundings = true;
+    if (is_one_of<MeshStmt, UseStmt, RulesStmt>(s.node)) unit_.blocks[index].surroundings = true;
     statement(s, last && used);
   }
   unit_.blocks[index].cyclic = cyclic_;
