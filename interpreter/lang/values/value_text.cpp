@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "grammar/characters.h"
 #include "grammar/overloaded.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/values/closure.h"
@@ -146,10 +147,7 @@ class Shower {
 };
 
 std::string axes_text(const std::vector<std::string>& names) {
-  if (names.size() == 1) return "@" + names[0];
-  std::string s = "@(";
-  for (std::size_t i = 0; i < names.size(); ++i) s += (i ? ", " : "") + names[i];
-  return s + ")";
+  return names.size() == 1 ? "@" + names[0] : "@(" + grammar::separated(names) + ")";
 }
 
 std::string format_host(const Value& v, const FormatSpec& spec) {
@@ -177,23 +175,19 @@ std::string format_scalar(const runtime::DeviceArray& host, const FormatSpec& sp
 }
 
 std::string pattern_text(const grammar::Pattern& p) {
-  const auto list = [](const auto& items, const char* open, const char* close, auto&& one) {
-    std::string s = open;
-    for (std::size_t i = 0; i < items.size(); ++i) s += (i ? ", " : "") + one(items[i]);
-    return s + close;
-  };
-  const auto parts = [&](const auto& x, const char* open, const char* close) {
-    return list(x.elements, open, close, [&](const grammar::PatternPtr& e) {
+  const auto parts = [](const auto& x) {
+    return grammar::separated(x.elements, ", ", [&](const grammar::PatternPtr& e) {
       return (x.rest && e == x.elements[*x.rest] ? "..." : "") + pattern_text(*e);
     });
   };
   return std::visit(grammar::Overloaded{[](const grammar::NamePattern& n) { return n.name; },
-                                        [&](const grammar::TuplePattern& t) { return parts(t, "(", ")"); },
-                                        [&](const grammar::ListPattern& l) { return parts(l, "[", "]"); },
+                                        [&](const grammar::TuplePattern& t) { return "(" + parts(t) + ")"; },
+                                        [&](const grammar::ListPattern& l) { return "[" + parts(l) + "]"; },
                                         [&](const grammar::RecordPattern& r) {
-                                          return list(r.fields, "{", "}", [](const grammar::FieldPattern& f) {
+                                          const auto field = [](const grammar::FieldPattern& f) {
                                             return f.rest ? "..." + pattern_text(*f.target) : f.name.text;
-                                          });
+                                          };
+                                          return "{" + grammar::separated(r.fields, ", ", field) + "}";
                                         }},
                     p.node);
 }
@@ -204,12 +198,10 @@ std::string header(const grammar::Function& f) {
   static constexpr const char* kWords[] = {"jit ", "manual ", "auto ", "explicit "};
   std::string s;
   for (const grammar::Modifier& m : f.modifiers) s += kWords[static_cast<int>(m.kind)];
-  s += "fn" + (f.name.empty() ? "" : " " + f.name) + "(";
-  for (std::size_t i = 0; i < f.params.size(); ++i) {
-    s += (i ? ", " : "") + pattern_text(*f.params[i].pattern);
-    if (f.params[i].default_value) s += " = " + grammar::print(*f.params[i].default_value);
-  }
-  return s + ")";
+  const auto parameter = [](const grammar::Param& p) {
+    return pattern_text(*p.pattern) + (p.default_value ? " = " + grammar::print(*p.default_value) : "");
+  };
+  return s + "fn" + (f.name.empty() ? "" : " " + f.name) + "(" + grammar::separated(f.params, ", ", parameter) + ")";
 }
 
 std::string quoted(std::string_view text) {
