@@ -8,17 +8,21 @@
 
 namespace shard::grammar {
 
+// f of each part that is there, where f takes such.
+template <class F, class... Parts>
+void see_those(const F& f, const Parts&... parts) {
+  const auto one = [&](const auto& p) {
+    if constexpr (std::is_invocable_v<const F&, decltype(*p)>)
+      if (p) f(*p);
+  };
+  (one(parts), ...);
+}
+
 // f(const Expr&) of the expressions of which `e` is made; also of a block's statements and of a function where f takes
 // such.
 template <class F>
 void each_child(const Expr& e, const F& f) {
-  const auto see = [&](const auto&... parts) {
-    const auto one = [&](const auto& p) {
-      if constexpr (std::is_invocable_v<const F&, decltype(*p)>)
-        if (p) f(*p);
-    };
-    (one(parts), ...);
-  };
+  const auto see = [&](const auto&... parts) { see_those(f, parts...); };
   const auto values = [&](const auto& parts) {
     for (const auto& x : parts) see(x.value);
   };
@@ -49,11 +53,10 @@ void each_child(const Expr& e, const F& f) {
              e.node);
 }
 
-// f(const Expr&) of the expressions of which a statement is made, and f(const Function&) of the function that it
-// declares.
+// The same of a statement: its expressions, and the function that it declares.
 template <class F>
 void each_child(const Stmt& s, const F& f) {
-  const auto see = [&](const auto&... parts) { ((parts ? f(*parts) : void()), ...); };
+  const auto see = [&](const auto&... parts) { see_those(f, parts...); };
   std::visit(
       Overloaded{[&](const LetStmt& x) { see(x.value); }, [&](const FnStmt& x) { see(x.function); },
                  [&](const MeshStmt& x) {

@@ -48,13 +48,12 @@ void Resolver::expr(const Expr& e, bool used) {
                  },
                  [&](const Binary& x) {
                    expr(*x.left);
-                   auto* before = product_with_;
+                   const Kept product(product_with_, product_with_);
                    if (x.op == BinaryOp::MatMul && std::holds_alternative<NameRef>(x.right->node)) {
                      product_with_ = &x.right->span;
                      product_op_ = x.op_span;
                    }
                    expr(*x.right);
-                   product_with_ = before;
                  },
                  [&](const Call& x) {
                    if (!used) flags(e.id) |= kUnused;
