@@ -111,13 +111,12 @@ void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& call
     const auto text = [&](Span s) { return std::string(m.in.sources().text(s)); };
     fixes.push_back({"assign it", e.span, text(target->span) + " = " + text(e.span)});
   }
-  Diagnostic d;
-  d.code = "form";
-  d.span = e.span;
-  d.message = "`" + name + "` gives a new value and changes nothing, and nothing uses that value";
-  d.notes.emplace_back(why);
-  d.fixes = std::move(fixes);
-  throw Error(std::move(d));
+  throw Error(Diagnostic{"form",
+                         e.span,
+                         "`" + name + "` gives a new value and changes nothing, and nothing uses that value",
+                         {std::string(why)},
+                         std::move(fixes),
+                         {}});
 }
 
 // `...v` among arguments.
