@@ -3,8 +3,6 @@
 #include "interpreter/lang/values/value_text.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdio>
 
 #include "grammar/characters.h"
 #include "grammar/overloaded.h"
@@ -20,11 +18,6 @@ namespace shard::lang {
 namespace {
 
 using runtime::RuntimeError;
-
-bool plain_word(const std::string& s) {
-  auto part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), part);
-}
 
 std::string shown_wrapped(const Value& v) {
   const Wrapped& w = **v.get<std::shared_ptr<const Wrapped>>();
@@ -116,28 +109,26 @@ class Shower {
     text.clear();
   }
 
-  void sequence(char open, const std::vector<Value>& items, char close) {
+  template <class Items, class One>
+  void within(char open, const Items& items, char close, const One& one) {
     text += open;
     if (++depth_ > kMaxNesting) too_deep();
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i) text += ", ";
-      walk(items[i]);
+    for (const auto& item : items) {
+      if (&item != &items.front()) text += ", ";
+      one(item);
     }
     if (close == ')' && items.size() == 1) text += ',';  // `(1)` would be a number
     --depth_;
     text += close;
   }
-
+  void sequence(char open, const std::vector<Value>& items, char close) {
+    within(open, items, close, [&](const Value& item) { walk(item); });
+  }
   void record(const Record& r) {
-    text += '{';
-    if (++depth_ > kMaxNesting) too_deep();
-    for (std::size_t i = 0; i < r.fields.size(); ++i) {
-      const std::string& name = r.fields[i].first;
-      text += (i ? ", " : "") + (plain_word(name) ? name : lang::quoted(name)) + ": ";
-      walk(r.fields[i].second);
-    }
-    --depth_;
-    text += '}';
+    within('{', r.fields, '}', [&](const auto& f) {
+      text += (grammar::is_word(f.first) ? f.first : lang::quoted(f.first)) + ": ";
+      walk(f.second);
+    });
   }
 
   runtime::Pool& pool_;
@@ -204,29 +195,7 @@ std::string header(const grammar::Function& f) {
   return s + "fn" + (f.name.empty() ? "" : " " + f.name) + "(" + grammar::separated(f.params, ", ", parameter) + ")";
 }
 
-std::string quoted(std::string_view text) {
-  std::string s = "\"";
-  for (char c : text) {
-    switch (c) {
-      case '"': s += "\\\""; break;
-      case '\\': s += "\\\\"; break;
-      case '\n': s += "\\n"; break;
-      case '\t': s += "\\t"; break;
-      case '\r': s += "\\r"; break;
-      case '{': s += "{{"; break;
-      case '}': s += "}}"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          char buffer[8];
-          std::snprintf(buffer, sizeof buffer, "\\x%02x", static_cast<unsigned>(c));
-          s += buffer;
-        } else {
-          s += c;
-        }
-    }
-  }
-  return s + "\"";
-}
+std::string quoted(std::string_view text) { return "\"" + grammar::escaped(text, false) + "\""; }
 
 std::string show(const Axis& axis) { return axes_text(axis.names); }
 
