@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "grammar/characters.h"
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 #include "interpreter/cli/repl/keyboard.h"
 #include "interpreter/cli/repl/painting.h"
 #include "interpreter/cli/signals.h"

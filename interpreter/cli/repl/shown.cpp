@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 #include "interpreter/cli/repl/repl.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
