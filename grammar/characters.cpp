@@ -59,6 +59,32 @@ void append_utf8(std::string& out, std::uint32_t c) {
   for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80 | (c >> 6 * i & 0x3f));
 }
 
+bool is_word(std::string_view text) {
+  return !text.empty() && is_word_start(text[0]) && std::all_of(text.begin(), text.end(), is_word_part);
+}
+
+std::string escaped(std::string_view text, bool delete_too) {
+  constexpr char hex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      case '{': out += "{{"; break;
+      case '}': out += "}}"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || (delete_too && c == 0x7F))
+          ((out += "\\x") += hex[(c >> 4) & 15]) += hex[c & 15];
+        else
+          out += c;
+    }
+  }
+  return out;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlanks);

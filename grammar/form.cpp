@@ -1,13 +1,15 @@
-// One walk over the tree; its height is bounded (state.h), so the walk may recurse.
-#include "grammar/form.h"
-
+// Errors of form that a tree shows without knowing what its names mean: a positional argument after a named one, a
+// value that nothing uses, a target that cannot be assigned, `break` outside a loop. One walk over the tree; its height
+// is bounded (state.h), so the walk may recurse.
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "grammar/children.h"
+#include "grammar/kept.h"
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
+#include "grammar/state.h"
+#include "grammar/walk.h"
 
 namespace shard::grammar {
 namespace {
@@ -15,9 +17,9 @@ namespace {
 class FormWalk {
  public:
   FormWalk(const State& state, std::vector<Diagnostic>& errors, bool whole)
-      : state_(state), errors_(errors), whole_(whole) {}
+      : state_(state), text_(state.layout.text), errors_(errors), whole_(whole) {}
 
-  void statement(const Stmt& s) {
+  void see(const Stmt& s) {
     std::visit(Overloaded{
                    [&](const LetStmt& x) {
                      std::set<std::string> names;
@@ -25,12 +27,9 @@ class FormWalk {
                      fields_with_equals(*x.value);
                      see(x.value);
                    },
-                   [&](const FnStmt& x) { function(*x.function); },
                    [&](const TestStmt& x) {
-                     const Inside save = inside_;
-                     inside_ = {};
+                     const Kept inside(inside_, {});
                      body(*x.body, false);
-                     inside_ = save;
                    },
                    [&](const ForStmt& x) {
                      std::set<std::string> names;
@@ -60,11 +59,11 @@ class FormWalk {
     for (std::size_t i = 1; i < body.size(); ++i) {
       const Stmt &s = *body[i], &above = *body[i - 1];
       if (!std::holds_alternative<ExprStmt>(s.node)) continue;
-      const char sign = state_.begin[s.span.begin];
+      const char sign = text_[s.span.begin];
       if (sign != '+' && sign != '-') continue;
       const bool value = (i + 1 == body.size()) && gives;
-      if (line_begin(above.span.end) == line_begin(s.span.begin)) continue;
-      if (value && indent(s.span.begin) <= indent(above.span.begin)) continue;
+      if (line_begin(text_, above.span.end) == line_begin(text_, s.span.begin)) continue;
+      if (value && indent_of(text_, s.span.begin) <= indent_of(text_, above.span.begin)) continue;
       error({s.span.source, s.span.begin, s.span.begin + 1},
             std::string("a line that begins with `") + sign + "` does not go on from the line above",
             {std::string("put the `") + sign + "` at the end of that line, or both lines in parentheses"});
@@ -87,17 +86,6 @@ class FormWalk {
   }
   std::string text(Span s) const { return std::string(state_.text(s)); }
 
-  std::size_t line_begin(std::size_t at) const {
-    while (at > 0 && state_.begin[at - 1] != '\n') --at;
-    return at;
-  }
-  std::size_t indent(std::size_t at) const {  // of the line around it
-    const std::size_t line = line_begin(at);
-    std::size_t first = line;
-    while (first < at && is_blank(state_.begin[first])) ++first;
-    return first - line;
-  }
-
   void in_loop(const Stmt& s, const std::string& word) {
     if (inside_.loop || !whole_) return;
     error(s.span, "`" + word + "` stands outside of any loop");
@@ -105,15 +93,14 @@ class FormWalk {
   }
 
   void loop(const ExprPtr& block) {
-    const bool save = std::exchange(inside_.loop, true);
+    const Kept inside(inside_.loop, true);
     body(*block, false);
-    inside_.loop = save;
   }
 
   // `gives`: the block's last expression is its value.
   void body(const Expr& block, bool gives) {
     const auto* b = std::get_if<Block>(&block.node);
-    if (!b) return expr(block);
+    if (!b) return see(block);
     const std::size_t before = errors_.size();
     lines_that_go_on(b->body, gives);
     if (errors_.size() > before) return;
@@ -121,14 +108,10 @@ class FormWalk {
       const bool last = i + 1 == b->body.size();
       const auto* e = std::get_if<ExprStmt>(&b->body[i]->node);
       if (e && !(last && gives) && !acts(*e->value)) unused(*e->value, last);
-      statement(*b->body[i]);
+      see(*b->body[i]);
     }
   }
-  static bool acts(const Expr& e) {
-    return std::holds_alternative<Call>(e.node) || std::holds_alternative<Pipe>(e.node) ||
-           std::holds_alternative<IfExpr>(e.node) || std::holds_alternative<Block>(e.node) ||
-           std::holds_alternative<UseExpr>(e.node);
-  }
+  static bool acts(const Expr& e) { return is_one_of<Call, Pipe, IfExpr, Block, UseExpr>(e.node); }
   void unused(const Expr& e, bool last) {
     std::vector<std::string> notes{
         last ? "a loop or a test gives no value: pass it to a call, or assign it to a variable"
@@ -149,8 +132,7 @@ class FormWalk {
   }
   void target(const Expr& e) {
     if (target_kind(e)) return;
-    if (auto* t = std::get_if<TupleLit>(&e.node)) return targets(t->elements);
-    if (auto* l = std::get_if<ListLit>(&e.node)) return targets(l->elements);
+    if (const auto* elements = elements_of(e)) return targets(*elements);
     if (std::holds_alternative<HoleLit>(e.node))
       return error(e.span, "`_` is no variable", {"a call stands alone: drop the `_ =`"});
     const std::string word = text(e.span);
@@ -168,9 +150,7 @@ class FormWalk {
     }
   }
   void assign(const AssignStmt& x) {
-    const bool several =
-        std::holds_alternative<TupleLit>(x.target->node) || std::holds_alternative<ListLit>(x.target->node);
-    if (several && x.op != AssignOp::Set)
+    if (elements_of(*x.target) && x.op != AssignOp::Set)
       error(x.target->span, "only `=` assigns to several variables at once");
     else
       target(*x.target);
@@ -178,26 +158,15 @@ class FormWalk {
     see(x.value);
   }
 
-  void pattern(const Pattern& p, std::set<std::string>& names) {
-    std::visit(Overloaded{[&](const NamePattern& n) {
-                            declared_.insert(n.name);
-                            if (n.name != "_" && !names.insert(n.name).second)
-                              error(p.span, "the name `" + n.name + "` stands here twice");
-                          },
-                          [&](const TuplePattern& t) {
-                            for (auto& e : t.elements) pattern(*e, names);
-                          },
-                          [&](const ListPattern& l) {
-                            for (auto& e : l.elements) pattern(*e, names);
-                          },
-                          [&](const RecordPattern& r) {
-                            for (auto& f : r.fields) pattern(*f.target, names);
-                          }},
-               p.node);
+  void pattern(const Pattern& all, std::set<std::string>& names) {
+    each_name(all, [&](const Pattern& p, const NamePattern& n) {
+      declared_.insert(n.name);
+      if (n.name != "_" && !names.insert(n.name).second) error(p.span, "the name `" + n.name + "` stands here twice");
+    });
   }
 
   // ---- functions and calls ------------------------------------------------------------------------------------------
-  void function(const Function& f) {
+  void see(const Function& f) {
     std::set<std::string> names;
     for (const Param& p : f.params) {
       pattern(*p.pattern, names);
@@ -205,17 +174,18 @@ class FormWalk {
       see(p.default_value);
     }
     see(f.result);
-    const Inside save = std::exchange(inside_, {true, false});
+    const Kept inside(inside_, {true, false});
     body(*f.body, true);
-    inside_ = save;
   }
   void see(const AnnotPtr& a) {
     if (!a) return;
-    const auto* spec = std::get_if<SpecAnnot>(&a->node);
-    if (const auto* d = spec ? std::get_if<DTypeLit>(&spec->spec->node) : nullptr)
-      error(spec->spec->span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name +
-                                  "[_]` a vector, `" + d->name + "[...]` any array");
-    each_child(*a, [this](const auto& x) { see(x); });
+    each_leaf(*a, [this](const Annot& leaf) {
+      const Expr& e = written_in(leaf);
+      if (const auto* d = std::get_if<DTypeLit>(&e.node))
+        error(e.span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name + "[_]` a vector, `" +
+                          d->name + "[...]` any array");
+      see(e);
+    });
   }
   void args(const std::vector<Arg>& all, bool values = true) {
     std::set<std::string> names;
@@ -237,11 +207,9 @@ class FormWalk {
 
   // ---- expressions --------------------------------------------------------------------------------------------------
   void see(const ExprPtr& e) {
-    if (e) expr(*e);
+    if (e) see(*e);
   }
-  void see(const Stmt& s) { statement(s); }
-  void see(const Function& f) { function(f); }
-  void expr(const Expr& e) {
+  void see(const Expr& e) {
     std::visit(Overloaded{
                    [&](const NameRef& n) { foreign_constant(n.name, e.span); },
                    [&](const SpecLit& s) { spec(s); },
@@ -251,7 +219,7 @@ class FormWalk {
                      see(x.callee);
                      args(x.args);
                    },
-                   [&](const auto&) { each_child(e.node, [this](const auto& x) { see(x); }); },
+                   [&](const auto&) { each_child(e, [this](const auto& x) { see(x); }); },
                },
                e.node);
   }
@@ -279,8 +247,7 @@ class FormWalk {
     }
   }
 
-  // ---- forms of other languages that are good syntax here
-  // -------------------------------------------------------------
+  // ---- forms of other languages that are good syntax here -----------------------------------------------------------
   void foreign_constant(const std::string& name, Span at) {
     const char* here = name == "None" || name == "null" || name == "nil" ? "none"
                        : name == "True"                                  ? "true"
@@ -314,6 +281,7 @@ class FormWalk {
   }
 
   const State& state_;
+  std::string_view text_;
   std::vector<Diagnostic>& errors_;
   bool whole_;
   Inside inside_;
@@ -327,7 +295,7 @@ std::vector<Diagnostic> check_form(const Module& module, const State& state, boo
   std::vector<Diagnostic> errors;
   FormWalk walk(state, errors, whole);
   walk.lines_that_go_on(module.body, true);
-  for (const StmtPtr& s : module.body) walk.statement(*s);
+  for (const StmtPtr& s : module.body) walk.see(*s);
   walk.finish();
   stable_sort(errors, [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   if (errors.size() > 20) errors.resize(20);

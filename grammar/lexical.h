@@ -5,6 +5,7 @@
 #pragma once
 #include <boost/spirit/home/x3.hpp>
 
+#include "grammar/kept.h"
 #include "grammar/parse.h"
 #include "grammar/terminals.h"
 
@@ -58,24 +59,18 @@ constexpr Giving<T, F> giving(F f) {
   return Giving<T, F>(f);
 }
 
-constexpr auto sym(std::string_view text) {
-  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, true); });
+constexpr auto symbol(std::string_view text, bool quiet, bool blanks) {
+  return silent([=](State& s, Iterator& at) { return take_symbol(s, at, text, quiet, blanks); });
 }
-constexpr auto quiet(std::string_view text) {
-  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, true, true); });
+constexpr auto sym(std::string_view text) { return symbol(text, false, true); }
+constexpr auto quiet(std::string_view text) { return symbol(text, true, true); }
+constexpr auto tight(std::string_view text) { return symbol(text, true, false); }
+constexpr auto sym_tight(std::string_view text) { return symbol(text, false, false); }
+constexpr auto keyword(std::string_view word, bool quiet) {
+  return silent([=](State& s, Iterator& at) { return take_keyword(s, at, word, quiet); });
 }
-constexpr auto tight(std::string_view text) {
-  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, true, false); });
-}
-constexpr auto sym_tight(std::string_view text) {
-  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, false); });
-}
-constexpr auto kw(std::string_view word) {
-  return silent([word](State& s, Iterator& at) { return take_keyword(s, at, word, true); });
-}
-constexpr auto need(std::string_view word) {
-  return silent([word](State& s, Iterator& at) { return take_keyword(s, at, word, false); });
-}
+constexpr auto kw(std::string_view word) { return keyword(word, true); }
+constexpr auto need(std::string_view word) { return keyword(word, false); }
 constexpr auto word(WordKind kind, std::string_view expected) {
   return giving<Word>([=](State& s, Iterator& at, Word& out) { return take_word(s, at, kind, expected, out); });
 }
@@ -197,11 +192,7 @@ struct Guard : x3::unary_parser<Subject, Guard<Subject>> {
       s.fail(s.span(at, std::size_t{1}), "this nests more than " + std::to_string(recursion_limit) + " deep",
              {"give the inner parts names with `let`"});
     }
-    struct Level {
-      int& depth;
-      explicit Level(int& d) : depth(d) { ++depth; }
-      ~Level() { --depth; }
-    } level(s.depth);
+    const Kept depth(s.depth, s.depth + 1);
     return this->subject.parse(at, last, context, rule, out);
   }
 };

@@ -37,16 +37,6 @@ class LayoutWalk {
     std::size_t indent = 0;  // of its line
   };
 
-  std::size_t line_begin(std::size_t at) const {
-    const std::size_t newline = at == 0 ? npos : source_.rfind('\n', at - 1);
-    return newline == npos ? 0 : newline + 1;
-  }
-  std::size_t indent_of(std::size_t at) const {  // of the line around it
-    std::size_t i = line_begin(at);
-    const std::size_t begin = i;
-    while (i < source_.size() && is_blank(source_[i])) ++i;
-    return i - begin;
-  }
   std::string line_number(std::size_t at) const {
     return std::to_string(1 + std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
@@ -54,12 +44,12 @@ class LayoutWalk {
   // Where a block should have ended, as the indentation shows it.
   std::vector<std::string> where_it_ends(const Open& o) const {
     if (o.sign != '{' || o.in_string) return {};
-    const std::size_t own = indent_of(o.at);
+    const std::size_t own = indent_of(source_, o.at);
     for (std::size_t line = source_.find('\n', o.at); line != npos && line + 1 < source_.size();
          line = source_.find('\n', line + 1)) {
-      const std::size_t first = line + 1 + indent_of(line + 1);
+      const std::size_t first = line + 1 + indent_of(source_, line + 1);
       if (first >= source_.size() || source_[first] == '\n' || source_[first] == '#') continue;
-      if (indent_of(first) <= own)
+      if (indent_of(source_, first) <= own)
         return {"line " + line_number(first) + " stands as far left as line " + line_number(o.at) +
                 ": the `}` belongs before it"};
     }

@@ -234,6 +234,7 @@ const UnaryRow* unary_at(std::string_view text) {
 std::span<const std::string_view> all_keywords() { return keywords; }
 
 bool is_dtype(std::string_view word) { return has(dtypes, word); }
+bool is_group(std::string_view word) { return one_of(word, {"V", "U", "U_max", "U_min", "R"}); }
 
 bool is_keyword(std::string_view word) { return has(keywords, word) || is_dtype(word); }
 

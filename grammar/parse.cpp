@@ -9,7 +9,6 @@
 
 #include "grammar/advice/advice.h"
 #include "grammar/advice/near_text.h"
-#include "grammar/form.h"
 #include "grammar/rules.h"
 #include "grammar/scan.h"
 #include "grammar/stable_sort.h"
@@ -60,8 +59,7 @@ Diagnostic unexpected(State& s) {
   return {"syntax", span, message, {}, {}, {}};
 }
 
-// ---- after an error: what cannot be read is left out, and the rest parsed again
-// ---------------------------------------
+// ---- after an error: what cannot be read is left out, and the rest parsed again -------------------------------------
 struct Statement {
   std::size_t begin = 0, end = 0;
   std::size_t block = npos;  // the first `{` of a block that belongs to it, behind the error
@@ -154,17 +152,11 @@ bool leave_out_statement(std::string& text, std::string_view source, std::size_t
 // closed.
 bool leave_out_lines(std::string& source, std::size_t opened) {
   if (opened >= source.size()) return false;
-  std::size_t begin = source.rfind('\n', opened);
-  begin = begin == npos ? 0 : begin + 1;
-  const auto indent = [&](std::size_t line) {
-    std::size_t i = line;
-    while (i < source.size() && is_blank(source[i])) ++i;
-    return i - line;
-  };
-  const std::size_t own = indent(begin);
+  const std::size_t begin = line_begin(source, opened);
+  const std::size_t own = indent_of(source, begin);
   std::size_t end = std::min(source.find('\n', opened), source.size());
   while (end < source.size()) {
-    const std::size_t next = end + 1, right = indent(next);
+    const std::size_t next = end + 1, right = indent_of(source, next);
     const char c = next + right < source.size() ? source[next + right] : '\n';
     const bool closes = right == own && (c == ')' || c == ']' || c == '}');
     if (c != '\n' && right <= own && !closes) break;
@@ -178,8 +170,7 @@ bool leave_out_lines(std::string& source, std::size_t opened) {
   return any;
 }
 
-// ---- a parse
-// ----------------------------------------------------------------------------------------------------------
+// ---- a parse --------------------------------------------------------------------------------------------------------
 constexpr std::size_t kMostErrors = 20;
 
 // One parse of a laid-out text: its tree, or the error where it stopped.
@@ -226,8 +217,7 @@ Attempt attempt(const Layout& layout, std::uint32_t source, bool whole) {
 void tell_comment(Attempt& a, const Layout& layout, const std::string& text) {
   std::size_t at = std::min(a.stopped, text.size());
   while (at > 0 && text[at - 1] == '\n') --at;
-  const std::size_t newline = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
-  for (std::size_t i = newline == std::string::npos ? 0 : newline + 1; i + 1 < text.size() && text[i] != '\n'; ++i) {
+  for (std::size_t i = line_begin(text, at); i + 1 < text.size() && text[i] != '\n'; ++i) {
     if (text[i] != '#' || layout.text[i] != ' ') continue;
     if (text[i + 1] != '#' && text[i + 1] != ' ' && i < at)
       a.diagnostics.back().notes.emplace_back("`#` begins a comment; the length of a list or a text is `len(xs)`");

@@ -27,5 +27,6 @@ std::string print(const Expr& expr);
 bool is_keyword(std::string_view word);
 std::span<const std::string_view> all_keywords();  // but the element types
 bool is_dtype(std::string_view word);
+bool is_group(std::string_view word);  // behind the sizes of a type: `{V:X}`
 
 }  // namespace shard::grammar

@@ -44,32 +44,6 @@ bool has_matmul(const Expr& e) {
   return false;
 }
 
-// What stands between the quotes of a string.
-std::string literal(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      case '{': out += "{{"; break;
-      case '}': out += "}}"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-          constexpr char hex[] = "0123456789abcdef";
-          out += "\\x";
-          out += hex[(c >> 4) & 15];
-          out += hex[c & 15];
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out;
-}
-
 std::string float_text(double v) {
   char buffer[32];
   const std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr);
@@ -131,7 +105,7 @@ class Printer {
     } else if (is_word(x.name->text)) {
       put(*x.name, ": ");
     } else {
-      put("\"", literal(x.name->text), "\": ");
+      put("\"", escaped(x.name->text), "\": ");
     }
     put(x.value);
   }
@@ -179,25 +153,16 @@ class Printer {
     if (!n || n->name != f.name.text) put(": ", f.target);
   }
   void add(const PatternPtr& p) {
-    const auto parts = [&](const auto& x) {
+    const auto parts = [&](const char* open, const auto& x, const char* close) {
+      put(open);
       for (std::size_t i = 0; i < x.elements.size(); ++i) put(i ? ", " : "", i == x.rest ? "..." : "", x.elements[i]);
+      put(close);
     };
-    std::visit(Overloaded{[&](const NamePattern& x) { put(x.name); },
-                          [&](const TuplePattern& x) {
-                            put("(");
-                            parts(x);
-                            put(")");
-                          },
-                          [&](const ListPattern& x) {
-                            put("[");
-                            parts(x);
-                            put("]");
-                          },
-                          [&](const RecordPattern& x) { list("{", x.fields, "}"); }},
-               p->node);
-  }
-  static bool is_word(const std::string& s) {
-    return !s.empty() && is_word_start(s[0]) && std::all_of(s.begin(), s.end(), is_word_part);
+    std::visit(
+        Overloaded{[&](const NamePattern& x) { put(x.name); }, [&](const TuplePattern& x) { parts("(", x, ")"); },
+                   [&](const ListPattern& x) { parts("[", x, "]"); },
+                   [&](const RecordPattern& x) { list("{", x.fields, "}"); }},
+        p->node);
   }
 
   // ---- expressions --------------------------------------------------------------------------------------------------
@@ -300,7 +265,7 @@ class Printer {
     put("\"");
     for (const StringPiece& p : x.pieces) {
       if (!p.value) {
-        put(literal(p.text));
+        put(escaped(p.text));
         continue;
       }
       put("{");
@@ -373,10 +338,10 @@ class Printer {
                    },
                    [&](const UseStmt& x) { put("use ", Tight{x.mesh}); },
                    [&](const RulesStmt& x) { put("rules ", Tight{x.rules}); },
-                   [&](const TestStmt& x) { put(x.skip ? "test.skip \"" : "test \"", literal(x.name), "\" ", x.body); },
+                   [&](const TestStmt& x) { put(x.skip ? "test.skip \"" : "test \"", escaped(x.name), "\" ", x.body); },
                    [&](const ImportStmt& x) {
                      const std::string_view quote = x.file ? "\"" : "";
-                     put("import ", quote, x.file ? literal(x.module) : x.module, quote);
+                     put("import ", quote, x.file ? escaped(x.module) : x.module, quote);
                      if (x.file || x.name.text != x.module) put(" as ", x.name);
                    },
                    [&](const ForStmt& x) { put("for ", x.pattern, " in ", x.sequence, " ", x.body); },

@@ -7,6 +7,15 @@
 
 namespace shard::grammar {
 
+std::size_t line_begin(std::string_view text, std::size_t at) {
+  return at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1: the first line
+}
+
+std::size_t indent_of(std::string_view text, std::size_t at) {
+  const std::size_t line = line_begin(text, at);
+  return std::min(text.find_first_not_of(" \t\r", line), text.size()) - line;
+}
+
 Source::Source(std::string name, std::string text, int first_line)
     : name_(std::move(name)), text_(std::move(text)), before_(first_line - 1) {
   starts_.push_back(0);

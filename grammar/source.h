@@ -24,6 +24,8 @@ struct Position {
 };  // both from 1; columns count UTF-8 code points
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }  // within a line
+std::size_t line_begin(std::string_view text, std::size_t at);               // of the line around `at`
+std::size_t indent_of(std::string_view text, std::size_t at);                // how many blanks that line begins with
 
 class Source {
  public:

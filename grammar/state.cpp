@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "grammar/children.h"
+#include "grammar/walk.h"
 
 namespace shard::grammar {
 namespace {
@@ -12,34 +12,33 @@ namespace {
 class Height {
  public:
   explicit Height(const std::vector<int>& heights) : heights_(heights) {}
-  int of(const Node& node) {
-    each_child(node, [this](const auto& x) { see(x); });
+  int of(const Expr& e) {
+    each_child(e, [this](const auto& x) { see(x); });
     return highest_;
   }
   int of(const Function& f) {
     for (auto& p : f.params) {
       see(p.annot);
-      see(p.default_value);
+      if (p.default_value) see(*p.default_value);
     }
     for (auto& m : f.modifiers)
-      for (auto& a : m.axes) see(a);
+      for (auto& a : m.axes) see(*a);
     see(f.result);
-    see(f.body);
+    see(*f.body);
     return highest_;
   }
 
  private:
-  void see(std::int32_t id) { highest_ = std::max(highest_, heights_[static_cast<std::size_t>(id)] + 1); }
-  void see(const ExprPtr& e) {
-    if (e) see(e->id);
+  template <class Made>
+  void see(const Made& x) {  // an expression or a function
+    highest_ = std::max(highest_, heights_[static_cast<std::size_t>(x.id)] + 1);
   }
   void see(const AnnotPtr& a) {
-    if (a) each_child(*a, [this](const auto& x) { see(x); });
+    if (a) each_leaf(*a, [this](const Annot& leaf) { see(written_in(leaf)); });
   }
   void see(const Stmt& s) {
     each_child(s, [this](const auto& x) { see(x); });
   }
-  void see(const Function& f) { see(f.id); }
   const std::vector<int>& heights_;
   int highest_ = 0;
 };
@@ -56,16 +55,16 @@ Span State::span(const char* first, const char* last) {
 }
 
 ExprPtr State::make(Span where, Node node) {
-  const int height = Height(heights).of(node);
+  auto e = std::make_shared<Expr>();
+  e->span = where;
+  e->node = std::move(node);
+  const int height = Height(heights).of(*e);
   if (height > height_limit) {
     fail(where,
          "this expression is built of more than " + std::to_string(height_limit) + " steps, one within the other",
          {"give parts of it names with `let`, or use a loop, or `sum` of a list"});
   }
-  auto e = std::make_shared<Expr>();
-  e->span = where;
   e->id = next_id();
-  e->node = std::move(node);
   heights.back() = height;
   return e;
 }

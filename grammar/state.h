@@ -84,4 +84,8 @@ class State {
   const char* trimmed_to_ = nullptr;
 };
 
+// What form alone shows to be wrong (form.cpp), once the whole text is parsed. `whole`: no statement was left out for
+// an error; else what stands outside of its loop or function is not told.
+std::vector<Diagnostic> check_form(const Module& module, const State& state, bool whole);
+
 }  // namespace shard::grammar

@@ -162,9 +162,8 @@ constexpr auto as_import = maker<StmtPtr>([](State& s, Span span, Import&& i) {
   } else {  // the file's name without folders and ending
     std::string stem = out.module.substr(out.module.find_last_of('/') + 1);
     stem = stem.substr(0, stem.find('.'));
-    const bool word = !stem.empty() && is_word_start(stem[0]) && std::all_of(stem.begin(), stem.end(), is_word_part) &&
-                      !is_keyword(stem);
-    if (!word) s.fail(i.file->span, "the file needs a name here: `import \"" + out.module + "\" as name`");
+    if (!is_word(stem) || is_keyword(stem))
+      s.fail(i.file->span, "the file needs a name here: `import \"" + out.module + "\" as name`");
     out.name = {stem, i.file->span};
   }
   out.id = s.next_id();

@@ -179,7 +179,7 @@ bool at_groups(State& s, Iterator at) {
   Word tag;
   if (!take_symbol(s, at, "{", true, true) || !take_word(s, at, WordKind::Any, {}, tag) || next_sign(s, at) != ':')
     return false;
-  return tag.text == "V" || tag.text == "U" || tag.text == "U_max" || tag.text == "U_min" || tag.text == "R";
+  return is_group(tag.text);
 }
 
 bool at_function(State& s, Iterator at, bool named) {

@@ -22,9 +22,7 @@ const auto dim_def =
 
 constexpr auto tag = giving<Word>([](State& s, Iterator& at, Word& out) {
   const Iterator from = at;
-  if (take_word(s, at, WordKind::Any, {}, out) &&
-      (out.text == "V" || out.text == "U" || out.text == "U_max" || out.text == "U_min" || out.text == "R"))
-    return true;
+  if (take_word(s, at, WordKind::Any, {}, out) && is_group(out.text)) return true;
   at = from;
   s.expect(at, "`V`, `U`, `U_max`, `U_min` or `R`");
   return false;

@@ -270,11 +270,8 @@ struct BarringStmt {
 };
 === grammar/ast.h after   std::variant<LetStmt, FnStmt, MeshStmt,
  BarringStmt,
-=== grammar/children.h after                  [&](const UseStmt& x) { see(x.mesh); },
-                 [&](const BarringStmt& x) {
-                   see(x.condition);
-                   see(x.body);
-                 },
+=== grammar/walk.h after                  [&](const UseStmt& x) { see(x.mesh); },
+                 [&](const BarringStmt& x) { see(x.condition, x.body); },
 === grammar/operator_table.cpp instead of 24> keywords = {
 25> keywords = {"barring",
 === grammar/statement.cpp after const x3::rule<class return_id, ReturnStmt> return_ = "return";

@@ -130,8 +130,7 @@ Advice blanks_in_list(NearText& t) {
   }
   std::string text;
   for (const std::string& row : rows) text += (text.empty() ? "" : ", ") + (rows.size() > 1 ? "[" + row + "]" : row);
-  return say(t.span(t.at, t.at + t.token.size()),
-             "commas stand between the elements of a list: " + quote("[" + text + "]"),
+  return say(t.here(), "commas stand between the elements of a list: " + quote("[" + text + "]"),
              {{"add the commas", t.span(t.open, close + 1), "[" + text + "]"}});
 }
 

@@ -115,7 +115,7 @@ Advice block_place(NearText& t) {
   }
   if (header == npos || (t.text[t.at] != ':' && word == "fn")) return {};
   const std::string text = std::string(trimmed(t.text.substr(header, t.at - header))) + " { ... }";
-  return say(t.span(t.at, t.at + t.token.size()), "a block stands in braces: " + quote(text));
+  return say(t.here(), "a block stands in braces: " + quote(text));
 }
 
 Advice lone_else(NearText& t) {
@@ -201,7 +201,7 @@ Advice axis_sign(NearText& t) {
     std::string name(t.token);
     if (name.size() > 1 && name.front() == '"') name = name.substr(1, name.size() - 2);
     if (name.empty() || !is_word_start(name[0])) return {};
-    const Span span = t.span(t.at, t.at + t.token.size());
+    const Span span = t.here();
     return say(span, "an axis is written with `@`: " + quote("@" + name), {{"add the `@`", span, "@" + name}});
   }
   if (t.expects("an axis' name") && t.at > 0 && t.text[t.at - 1] == '@' &&
@@ -220,8 +220,7 @@ Advice in_parentheses(NearText& t) {
   const std::size_t before = t.back(t.at);
   if (before <= t.statement) return {};
   const std::string form = function ? "(fn(x) = ...)" : "(shard ... as ...)";
-  return say(t.span(t.at, t.at + t.token.size()),
-             "as an operand, " + quote(t.token) + " needs parentheses: " + quote(form));
+  return say(t.here(), "as an operand, " + quote(t.token) + " needs parentheses: " + quote(form));
 }
 
 }  // namespace shard::grammar

@@ -69,13 +69,12 @@ Advice opening_word(NearText& t) {
   }
   if (before == "assert") {
     const std::string text = "assert(" + after_word(t, before) + ")";
-    return say(t.span(t.at, t.at + t.token.size()), "a call has parentheses: " + quote(text),
+    return say(t.here(), "a call has parentheses: " + quote(text),
                {{"add the parentheses", t.span(t.statement, t.end(t.at, "\n;}")), text}});
   }
   if (before == "test") return say(span, "a test has a title: `test \"what holds\" { ... }`");
   if (before == "rules" && t.token != "=")
-    return say(t.span(t.at, t.at + t.token.size()),
-               "`rules` takes a record: `rules { batch: @data, hidden: @model, embed: _ }`");
+    return say(t.here(), "`rules` takes a record: `rules { batch: @data, hidden: @model, embed: _ }`");
   if (before == "echo" || before == "puts") {
     const std::string text = "print(" + after_word(t, before) + ")";
     return say(span, quote(before) + " is a call here: " + quote(text),
@@ -190,7 +189,7 @@ Advice in_for(NearText& t) {
     if (from >= t.at || last.empty() || (step && dots == npos)) return {};
     const std::string text = step ? "range(" + range.substr(0, dots) + ", " + range.substr(dots + 2) + ", " + last + ")"
                                   : range + ".." + last;
-    return say(t.span(t.at, t.at + t.token.size()),
+    return say(t.here(),
                step ? "numbers with a step between them are " + quote(text)
                     : "a range is written with two dots, and ends before its last number: " + quote(text),
                {{"write the range", t.span(from, end), text}});
@@ -233,7 +232,7 @@ Advice closed_range(NearText& t) {
 Advice in_operator(NearText& t) {
   const bool negated = t.token == "not" && t.word("in", t.at + 3, t.end(t.at, ",)]}\n;")) == t.skip(t.at + 3);
   if ((t.token != "in" && !negated) || t.expects("in") || t.expects("an expression")) return {};
-  return say(t.span(t.at, t.at + t.token.size()),
+  return say(t.here(),
              "`in` belongs to `for`; what a list holds is looked up with `len(filter(fn(y) = y == x, xs)) > 0`");
 }
 
@@ -243,7 +242,7 @@ Advice in_parameters(NearText& t) {
   if ((t.token == "*" || t.token == "**" || t.token == "...") && (t.expects("a name") || field)) {
     const std::string_view name = t.open == npos ? "" : t.word_before(t.open);
     const bool parameters = name == "fn" || (!name.empty() && t.word_before(t.begin_of(name)) == "fn");
-    const Span span = t.span(t.at, t.at + t.token.size());
+    const Span span = t.here();
     return say(span,
                parameters ? "a function takes a fixed number of arguments: take a list, or a record, as one of them"
                           : "what a pattern leaves is taken by `...`: `(first, ...others)`, `{w, ...others}`",
@@ -254,13 +253,13 @@ Advice in_parameters(NearText& t) {
   const std::string_view before = t.word_before(t.at);
   const bool lambda = before.empty() || t.word_before(t.begin_of(before)) != "fn";
   if (t.expects("(") && !lambda && (is_word_start(t.text[t.at]) || t.token == ":" || t.token == "=")) {
-    const Span span = t.span(t.at, t.at + t.token.size());
+    const Span span = t.here();
     return say(span, "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");
   }
   const std::size_t end = t.back(t.at);
   if (t.expects("{") && t.expects("=") && end > 0 && t.text[end - 1] == ')' && !t.token.empty() &&
       (is_word_part(t.token[0]) || one_of(t.token, {"(", "[", "\"", "-"})))  // fn(x) x + 1
-    return say(t.span(t.at, t.at + t.token.size()), "what a function returns follows `=`: `fn(x) = x + 1`",
+    return say(t.here(), "what a function returns follows `=`: `fn(x) = x + 1`",
                {{"write `=`", t.span(t.at, t.at), "= "}});
   return {};
 }
@@ -288,8 +287,7 @@ Advice in_mesh(NearText& t) {
     if (t.expects("(") && one_of(t.token, {"{", "[", "@"}))
       return say(t.span(t.at, t.at + 1), "the axes of a mesh stand in parentheses: `mesh m = (@X: 8)`");
     if (t.expects("an axis such as `@X: 8`") && !t.token.empty() && t.token[0] >= '0' && t.token[0] <= '9')
-      return say(t.span(t.at, t.at + t.token.size()),
-                 "each axis of a mesh has a name: `(@X: " + std::string(t.token) + ")`");
+      return say(t.here(), "each axis of a mesh has a name: `(@X: " + std::string(t.token) + ")`");
     if (t.token == "manual" && !t.expects("an expression"))
       return say(t.span(t.at, t.at + 6), "an axis is `auto` or `explicit`; per-device code is a `manual fn`");
   }
@@ -361,13 +359,12 @@ Advice two_statements(NearText& t) {
   if (!block || end <= t.statement || t.token.empty()) return {};
   if ((!t.expects("") && !t.expects("}")) || t.expects(",")) return {};
   if (t.text.substr(end, t.at - end).find('\r') != npos)
-    return say(t.span(t.at, t.at + t.token.size()),
-               "a line ends in a carriage return alone: save the file with line feeds");
+    return say(t.here(), "a line ends in a carriage return alone: save the file with line feeds");
   if (!is_word_part(t.token[0]) && t.token[0] != '"') return {};
   const char last = t.text[end - 1];
   if (last != '}' && last != ')' && last != ']' && last != '"' && !(last >= '0' && last <= '9')) return {};
-  return perhaps(say(t.span(t.at, t.at + t.token.size()), "a newline or `;` stands between two statements",
-                     {{"part them", t.span(end, t.at), "; "}}));
+  return perhaps(
+      say(t.here(), "a newline or `;` stands between two statements", {{"part them", t.span(end, t.at), "; "}}));
 }
 
 // `ones([8]) as P(@X)`

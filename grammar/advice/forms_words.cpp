@@ -100,8 +100,7 @@ Advice print_statement(NearText& t) {
   if (t.word_before(t.at) != "print") return {};
   const std::size_t from = t.begin_of(t.word_before(t.at)), end = t.end(t.at, "\n;}");
   const std::string text = "print(" + std::string(trimmed(t.text.substr(t.at, end - t.at))) + ")";
-  return say(t.span(t.at, t.at + t.token.size()), "a call has parentheses: " + quote(text),
-             {{"add the parentheses", t.span(from, end), text}});
+  return say(t.here(), "a call has parentheses: " + quote(text), {{"add the parentheses", t.span(from, end), text}});
 }
 
 Advice string_prefix(NearText& t) {
@@ -206,7 +205,7 @@ Advice unknown_sign(NearText& t) {
   const bool ascii = t.token.empty() ||
                      (static_cast<unsigned char>(t.token[0]) >= 0x20 && static_cast<unsigned char>(t.token[0]) < 0x7F);
   if (!ascii && t.token[0] != '\n' && !one_of(t.token, {"\u201C", "\u201D", "\u2018", "\u2019"})) {
-    const Span span = t.span(t.at, t.at + t.token.size());
+    const Span span = t.here();
     for (const Sign& s : signs)
       if (s.sign == t.token)
         return say(span,
@@ -231,7 +230,7 @@ Advice unknown_sign(NearText& t) {
         t.span(t.at, t.at + 2), "a comment starts with `#`",
         t.text[t.at + 1] == '/' ? std::vector<Fix>{{"write `#`", t.span(t.at, t.at + 2), "#"}} : std::vector<Fix>{});
   if (one_of(t.token, {"\u201C", "\u201D", "\u2018", "\u2019"}))
-    return say(t.span(t.at, t.at + t.token.size()), "a string stands in straight double quotes: \"abc\"");
+    return say(t.here(), "a string stands in straight double quotes: \"abc\"");
   if (t.text[t.at] == '.' && t.at + 1 < t.text.size() && t.text[t.at + 1] >= '0' && t.text[t.at + 1] <= '9' &&
       t.expects("an expression")) {
     std::size_t end = t.at + 1;
@@ -252,9 +251,8 @@ Advice leading_operator(NearText& t) {
   std::size_t above = t.at;
   while (above > 0 && one_of(t.text.substr(above - 1, 1), {" ", "\t", "\r", "\n"})) --above;
   if (above == 0 || one_of(t.text.substr(above - 1, 1), {"{", ";"})) return {};
-  return say(t.span(t.at, t.at + t.token.size()),
-             "a line that begins with " + quote(t.token) +
-                 " does not go on from the line above: put it at the end of that line");
+  return say(t.here(), "a line that begins with " + quote(t.token) +
+                           " does not go on from the line above: put it at the end of that line");
 }
 
 Advice compare(NearText& t) {  // if a = b { }
@@ -267,7 +265,7 @@ Advice spread(NearText& t) {  // f(*xs)
   if ((t.token != "*" && t.token != "**") || t.open == npos || !t.expects("an expression")) return {};
   const std::size_t before = t.back(t.at);
   if (before != t.open + 1 && (before == 0 || t.text[before - 1] != ',')) return {};
-  const Span span = t.span(t.at, t.at + t.token.size());
+  const Span span = t.here();
   return say(span, quote(t.token) + " before a value is written `...`", {{"write `...`", span, "..."}});
 }
 

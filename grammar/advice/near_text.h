@@ -19,8 +19,9 @@ class NearText {
   NearText(State& state, std::size_t at);
 
   Span span(std::size_t begin, std::size_t end) const;
-  bool expects(std::string_view what) const;               // what the parse would have taken at `at`
-  bool is_word(std::size_t at, std::size_t length) const;  // a whole word stands there
+  Span here() const { return span(at, at + token.size()); }  // of what stands at `at`
+  bool expects(std::string_view what) const;                 // what the parse would have taken at `at`
+  bool is_word(std::size_t at, std::size_t length) const;    // a whole word stands there
   std::size_t word(std::string_view w, std::size_t from, std::size_t to)
       const;  // where the word stands in [from, to), outside brackets and strings; else `to`
   std::size_t skip(std::size_t from) const;  // over blanks

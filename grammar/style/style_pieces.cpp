@@ -107,7 +107,7 @@ class Pieces {
   }
 
   Bracket braces(std::string_view rest, bool value, bool pattern) const {
-    if (value && last()->bracket == Bracket::Type && marks(rest)) return Bracket::Marks;
+    if (value && last()->bracket == Bracket::Type && is_group(rest.substr(0, rest.find(':')))) return Bracket::Marks;
     if (opens_record(rest)) return Bracket::Record;
     const std::size_t next = rest.find_first_not_of(" \t\r\n");
     const bool empty = next != npos && rest[next] == '}';
@@ -137,13 +137,6 @@ class Pieces {
       if (!p.prefix && p.text != ".." && binary_at(p.text)) loose = true;
     }
     part_ends();
-  }
-
-  // `V:X`, `U:X`, `U_max:X`, `U_min:X`, `R:X`.
-  static bool marks(std::string_view rest) {
-    for (const std::string_view tag : {"V", "U", "U_max", "U_min", "R"})
-      if (rest.substr(0, tag.size()) == tag && rest.substr(tag.size(), 1) == ":") return true;
-    return false;
   }
 
   // The token before the last one.

@@ -115,15 +115,15 @@ std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, std::strin
     profile.watch(options);
     auto machine = make_machine(a.settings, std::move(options));
     lang::Interpreter& in = machine->interpreter();
+    profile.time(in);
     if (guarded(in, [&] { in.run("<calibrate>", script); }) != 0) return nullptr;
     std::size_t i = 0;
     for (const RunProfile::Ran& r : profile.ran()) {
       const transform::Program& program = r.call.call.plan->program();
       if (run == 0) {
-        std::string arguments;
-        for (const std::string& x : r.call.call.arguments) arguments += (arguments.empty() ? "" : ", ") + x;
-        samples.push_back({shown(r.call.call.name, arguments), cost_model::instructions_of(*r.call.call.plan, 1),
-                           r.call.call.plan, program.mesh.get(), r.times->seconds(), r.times->between});
+        samples.push_back({shown(r.call.call.name, grammar::separated(r.call.call.arguments)),
+                           cost_model::instructions_of(*r.call.call.plan, 1), r.call.call.plan, program.mesh.get(),
+                           r.times->seconds(), r.times->between});
       } else if (i < samples.size()) {
         samples[i].seconds = std::min(samples[i].seconds, r.times->seconds());
       }

@@ -15,12 +15,6 @@ namespace {
 using grammar::Diagnostic;
 using grammar::SourceMap;
 
-std::string joined(const std::vector<std::string>& types) {
-  std::string out;
-  for (const std::string& t : types) out += (out.empty() ? "" : " or ") + t;
-  return out;
-}
-
 // Each line that declares something, and beside it what.
 std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMap& sources, bool several_files) {
   struct Line {
@@ -43,9 +37,7 @@ std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMa
     std::string number = std::to_string(place.second);
     if (several_files) number = sources.at(place.first).name() + ":" + number;
     out += cost_model::right(number, 4) + " | " + cost_model::left(line.text, widest) + "   # ";
-    for (std::size_t i = 0; i < line.lets.size(); ++i)
-      out += (i ? ", " : "") + line.lets[i]->name + ": " + joined(line.lets[i]->types);
-    out += "\n";
+    out += grammar::separated(line.lets, ", ", [](auto* l) { return l->name + ": " + l->type(); }) + "\n";
   }
   return out;
 }
@@ -56,7 +48,7 @@ std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMa
     out += (out.size() > 1 ? ",\n " : "\n ");
     out += "{\"file\": " + lang::json_string(sources.at(l.span.source).name());
     out += ", \"line\": " + std::to_string(sources.line_of(l.span)) + ", \"name\": " + lang::json_string(l.name) +
-           ", \"type\": " + lang::json_string(joined(l.types)) + "}";
+           ", \"type\": " + lang::json_string(l.type()) + "}";
   }
   return out + (lets.empty() ? "]" : "\n]");
 }

@@ -57,9 +57,7 @@ std::string page(const lang::CompiledCall& call, int line, const std::string& wo
   for (const Row& row : kRows) {
     const std::int64_t theirs = made.memory.*row.engine;
     if (!row.ours && theirs == 0) continue;  // not said, or none
-    std::string name = row.name;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    out += "  " + left(name, 15) + left(bytes_text(static_cast<double>(theirs)), row.ours ? 12 : 0) +
+    out += "  " + left(spaced(row.name), 15) + left(bytes_text(static_cast<double>(theirs)), row.ours ? 12 : 0) +
            (row.ours ? bytes_text(static_cast<double>(ours.*row.ours)) : "") + "\n";
   }
   return out;

@@ -62,11 +62,7 @@ Asked ask(const std::string& path, int devices) {
     if (!asked.error.empty()) asked.says.emplace_back("", asked.error);
     std::string text;
     for (const auto& [name, value] : asked.says) text += name + '\0' + value + '\0';
-    for (std::size_t at = 0; at < text.size();) {
-      const ssize_t n = write(ends[1], text.data() + at, text.size() - at);
-      if (n <= 0) break;
-      at += static_cast<std::size_t>(n);
-    }
+    write_whole(ends[1], text);
     _exit(0);
   }
   close(ends[1]);

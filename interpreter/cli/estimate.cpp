@@ -22,9 +22,8 @@ std::string memory_json(const cost_model::Memory& m, const grammar::SourceMap& s
 std::string collectives_json(const Prediction& f, const Chip& chip, const grammar::SourceMap& sources) {
   std::string out = "\"collectives\": [";
   for (const exec::CommRecord& r : f.call.plan->comm()) {
-    std::string axes;
-    for (const std::string& a : r.axes) axes += (axes.empty() ? "" : ", ") + lang::json_string(a);
-    out += (out.ends_with('[') ? "{" : ", {") + ("\"kind\": " + lang::json_string(r.kind)) + ", \"axes\": [" + axes +
+    out += (out.ends_with('[') ? "{" : ", {") + ("\"kind\": " + lang::json_string(r.kind)) + ", \"axes\": [" +
+           grammar::separated(r.axes, ", ", lang::json_string) +
            "], \"line\": " + std::to_string(source_line(sources, r.span)) + ", \"count\": " + std::to_string(r.count) +
            ", \"bytes\": " + std::to_string(r.bytes) +
            ", \"seconds\": " + number(cost_model::collective_seconds(chip, *f.call.mesh, r)) + ", \"why\": " +

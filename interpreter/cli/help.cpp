@@ -1,6 +1,7 @@
 // shard help: what a builtin, a word, a module or a command does, or what speaks of some words; the reference page.
 #include <cstdio>
 
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/repl/completion.h"
@@ -48,8 +49,7 @@ int help(const Arguments& a) {
   if (a.has("--commands")) return print_out(commands_text());
   const auto machine = make_machine(a.settings);
   lang::Interpreter& in = machine->interpreter();
-  std::string topic;
-  for (const std::string& word : a.words) topic += (topic.empty() ? "" : " ") + word;
+  const std::string topic = grammar::separated(a.words, " ");
   if (a.has("--all")) return print_out(stdlib::reference_page(in));
   if (a.has("--words")) return print_out(words_text(in));
   if (topic.empty()) return print_out(fitted(stdlib::help_subjects()));

@@ -80,6 +80,7 @@ int run(const Arguments& a) {
       profile.emplace(file, chips[0]).watch(options);
     }
     const auto machine = make_machine(*settings, std::move(options), entering);
+    if (profile) profile->time(machine->interpreter());
     const int status = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
     return status || !profile || profile->write(machine->interpreter().sources()) ? status : 1;
   };

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "grammar/characters.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
@@ -65,11 +66,8 @@ bool read_script(const std::string& path, std::string& text) {
 }
 
 Settings with_head(Settings settings, std::string_view text) {
-  constexpr std::string_view kDevices = "devices:", kBlanks = " \t\r";
-  const auto trimmed = [&](std::string_view s) {
-    s.remove_prefix(std::min(s.find_first_not_of(kBlanks), s.size()));
-    return s.substr(0, s.find_last_not_of(kBlanks) + 1);
-  };
+  using grammar::trimmed;
+  constexpr std::string_view kDevices = "devices:";
   while (!settings.devices_given && !text.empty()) {
     std::string_view line = trimmed(text.substr(0, text.find('\n')));
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);

@@ -37,7 +37,7 @@ std::string script_text(const std::string& path);  // the same without a word: e
 std::vector<std::string> scripts_in(const std::string& folder);
 // The words of a command: scripts as they are named, folders as the scripts in them.
 std::vector<std::string> scripts_of(const std::vector<std::string>& words);
-// The others that run the same script, where a launcher started several; null: this one is alone. (join.cpp)
+// The others that run the same script, where a launcher started several; null: this one is alone. (launch/join_job.cpp)
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
 void tell_as(const std::string& who);  // goes before every error of this process
 // The settings with what the head of a script asks for, where the command line does not: `# devices: 512`, on a line of

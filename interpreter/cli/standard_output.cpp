@@ -31,6 +31,16 @@ void note(bool written) {
 
 }  // namespace
 
+bool write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
 void flush_out() {
   errno = 0;
   note(std::fflush(stdout) == 0);

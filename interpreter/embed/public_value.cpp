@@ -33,6 +33,12 @@ std::vector<lang::Value> unwrapped(const std::vector<Value>& items, std::shared_
   return out;
 }
 
+Value sequence(const std::vector<Value>& items, lang::Value (*made)(std::vector<lang::Value>)) {
+  std::shared_ptr<const embed::Machine> owner;
+  lang::Value inside = made(unwrapped(items, owner));
+  return wrap(std::move(inside), owner);
+}
+
 const runtime::ArrayRef& array_in(const Value& v) {
   static const runtime::ArrayRef none;
   const lang::Value& inside = unwrap(v);
@@ -84,17 +90,8 @@ Value Value::integer(std::int64_t x) { return wrap(x); }
 Value Value::boolean(bool x) { return wrap(x); }
 Value Value::text(std::string s) { return wrap(lang::Value::string(std::move(s))); }
 
-Value Value::list(std::vector<Value> items) {
-  std::shared_ptr<const embed::Machine> owner;
-  lang::Value list = lang::Value::list(unwrapped(items, owner));
-  return wrap(std::move(list), owner);
-}
-
-Value Value::tuple(std::vector<Value> items) {
-  std::shared_ptr<const embed::Machine> owner;
-  lang::Value tuple = lang::Value::tuple(unwrapped(items, owner));
-  return wrap(std::move(tuple), owner);
-}
+Value Value::list(std::vector<Value> items) { return sequence(items, lang::Value::list); }
+Value Value::tuple(std::vector<Value> items) { return sequence(items, lang::Value::tuple); }
 
 Value Value::record(std::vector<std::pair<std::string, Value>> fields) {
   std::vector<Value> values;

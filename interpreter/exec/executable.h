@@ -56,11 +56,14 @@ struct MemoryUse {  // bytes on one device
 // Bytes that an instruction copies besides what it does, as its operands lie otherwise than it wants them.
 using Copies = std::map<const ir::Node*, std::int64_t>;
 
+class Timing;
+
 // What effects call when they run. `blocks`: one array a device for values that vary, else one.
 struct Hooks {
   std::function<void(const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                      const std::vector<std::string>& layouts, grammar::Span span)>
       effect;
+  Timing* timing = nullptr;  // timing.h: who wants to know what instructions take
 };
 
 class Executable {

@@ -63,7 +63,7 @@ class Compiled final : public Measured {
     if (plan.arena > 0) arena = pool.allocate(static_cast<std::size_t>(plan.arena));
     base[plan.arena_slot()] = arena ? static_cast<char*>(arena->data()) : nullptr;
     r.ask();
-    Timing* const timing = Timing::here();
+    Timing* const timing = hooks.timing;
     if (timing) timing->begins(*this);
     if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part) mesh->part->processes->call_begins();
     try {

@@ -34,7 +34,7 @@ void Plan::run(Run& r, char* const* base) const {
   constexpr std::size_t kFew = 24;
   std::array<void*, kFew> few;
   std::vector<void*> many;
-  Timing* const timing = Timing::here();
+  Timing* const timing = r.hooks.timing;
   for (const Step& s : steps) {
     r.ask();
     std::size_t n = s.ins + s.outs + (s.control ? 1u : 0u);

@@ -6,8 +6,6 @@
 namespace shard::exec {
 namespace {
 
-thread_local Timing* timing_here = nullptr;
-
 double since(Timing::Clock::time_point a, Timing::Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
@@ -28,10 +26,6 @@ double look() {
 }  // namespace
 
 double TimedCalls::seconds() const { return std::accumulate(quiet.begin(), quiet.end(), between); }
-
-Timing::Timing() : outer_(timing_here) { timing_here = this; }
-Timing::~Timing() { timing_here = outer_; }
-Timing* Timing::here() { return timing_here; }
 
 void Timing::begins(const Executable& call) {
   call_ = &call;

@@ -1,4 +1,4 @@
-// What instructions take: while a Timing lives, plans that its thread runs tell it when each of them begins and ends.
+// What instructions take: plans that are run with a Timing (Hooks) tell it when each of them begins and ends.
 #pragma once
 #include <chrono>
 #include <map>
@@ -25,12 +25,6 @@ constexpr std::size_t kTimed = 200'000;
 
 class Timing {
  public:
-  Timing();
-  ~Timing();
-  Timing(const Timing&) = delete;
-  Timing& operator=(const Timing&) = delete;
-  static Timing* here();  // null: nobody wants to know
-
   using Clock = std::chrono::steady_clock;
   void begins(const Executable& call);
   void ends();  // without it (an error) the call does not count
@@ -38,7 +32,6 @@ class Timing {
   const std::map<const Executable*, TimedCalls>& calls() const { return calls_; }
 
  private:
-  Timing* outer_;
   const Executable* call_ = nullptr;
   Clock::time_point began_;
   std::vector<Timed> now_;

@@ -119,11 +119,7 @@ std::string formatting(Session& s, const Params& p) {
 
 std::string code_actions(Session& s, const Params& p) {
   const Document& d = s.document(p);
-  const auto at = [&](std::string_view end) {
-    return d.text.offset({need_number(p, {"range", end, "line"}), need_number(p, {"range", end, "character"})},
-                         s.units);
-  };
-  const std::size_t begin = at("start"), end = at("end");
+  const std::size_t begin = s.offset(d.text, p, "start"), end = s.offset(d.text, p, "end");
   std::vector<std::string> out;
   if (!d.errors) return list(out);
   const Checked& c = *d.errors;

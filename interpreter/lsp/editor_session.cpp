@@ -68,6 +68,11 @@ std::size_t Session::offset(const Document& d, const std::optional<Json>& params
                        units);
 }
 
+std::size_t Session::offset(const Text& text, const std::optional<Json>& params, std::string_view end) {
+  return text.offset({need_number(params, {"range", end, "line"}), need_number(params, {"range", end, "character"})},
+                     units);
+}
+
 std::shared_ptr<const Tree> Session::tree_of(const std::string& path, const std::string& text) {
   grammar::SourceMap sources;
   const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
@@ -134,16 +139,10 @@ std::string object(std::initializer_list<std::pair<std::string_view, std::string
   return out += '}';
 }
 
-std::string list(const std::vector<std::string>& items) {
-  std::string out = "[";
-  for (const std::string& item : items) (out += out.size() > 1 ? "," : "") += item;
-  return out += ']';
-}
+std::string list(const std::vector<std::string>& items) { return "[" + grammar::separated(items, ",") + "]"; }
 
 std::string strings(const std::vector<std::string>& texts) {
-  std::vector<std::string> out;
-  for (const std::string& t : texts) out.push_back(json_string(t));
-  return list(out);
+  return "[" + grammar::separated(texts, ",", json_string) + "]";
 }
 
 std::optional<Json> find(const std::optional<Json>& in, std::initializer_list<std::string_view> path) {

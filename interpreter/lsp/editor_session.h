@@ -138,6 +138,7 @@ class Session {
   Document& document(const std::optional<Json>& params);
   const Document* open_at(const std::string& path) const;                    // null: the editor has it not open
   std::size_t offset(const Document& d, const std::optional<Json>& params);  // of params.position
+  std::size_t offset(const Text& text, const std::optional<Json>& params, std::string_view end);  // of params.range
 
   // A file's tree, from the editor where it is open; null where it cannot be read or does not parse.
   std::shared_ptr<const Tree> tree_at(const std::string& path);

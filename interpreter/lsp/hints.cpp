@@ -10,12 +10,6 @@ namespace {
 
 using grammar::Span;
 
-std::string joined(const std::vector<std::string>& types) {
-  std::string out;
-  for (const std::string& t : types) out += (out.empty() ? "" : " or ") + t;
-  return out;
-}
-
 bool has_array(const std::string& types) { return types.find('[') != std::string::npos && !types.starts_with("_"); }
 
 }  // namespace
@@ -24,7 +18,7 @@ std::string types_of(const Document& d, Span declared) {
   if (!d.types || !d.tree) return "";
   const auto at = Shift(d.tree->text, d.types->text)(declared.begin, true);
   for (const lang::Check::Let& l : d.types->checker.lets)
-    if (at && l.word.begin == *at) return joined(l.types);
+    if (at && l.word.begin == *at) return l.type();
   return "";
 }
 
@@ -38,7 +32,7 @@ std::string inlay_hints(Session& s, const Params& p) {
   constexpr std::size_t kLongest = 60;
   for (const lang::Check::Let& l : d.types->checker.lets) {
     const auto at = carried(shift, l.word);
-    const std::string types = joined(l.types);
+    const std::string types = l.type();
     if (!at || !has_array(types)) continue;
     const Place place = d.text.place(at->second, s.units);
     if (place.line < first || place.line > last) continue;

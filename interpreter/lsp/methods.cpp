@@ -7,7 +7,7 @@ namespace {
 
 const Method kMethods[] = {
     {"initialize", nullptr, &Server::initialize},
-    {"initialized", nullptr, &Server::initialized},
+    {"initialized", nullptr, &Server::ignored},
     {"shutdown", nullptr, &Server::shutdown},
     {"$/setTrace", nullptr, &Server::ignored},
     {"workspace/didChangeConfiguration", nullptr, &Server::ignored},

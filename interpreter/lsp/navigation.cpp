@@ -44,11 +44,6 @@ std::string locations(Session& s, const std::vector<Location>& all) {
   return list(out);
 }
 
-bool is_name(const std::string& name) {
-  return !name.empty() && grammar::is_word_start(name[0]) &&
-         std::all_of(name.begin(), name.end(), grammar::is_word_part) && !runtime::dtype_named(name);
-}
-
 // The axis `@name` at the place that is asked about: where the text's meshes have it.
 std::vector<Location> axes(Session& s, const Document& d, const Params& p) {
   const Dotted word = word_at(d.text.str(), s.offset(d, p));
@@ -184,7 +179,8 @@ std::string rename(Session& s, const Params& p) {
   const std::string name = need_text(p, {"newName"});
   if (grammar::is_keyword(name) || s.interpreter().builtins().reserved().contains(name))
     throw Refused{kInvalidParams, "`" + name + "` is a keyword and cannot be redefined"};
-  if (!is_name(name)) throw Refused{kInvalidParams, "`" + name + "` is no name for a variable"};
+  if (!grammar::is_word(name) || runtime::dtype_named(name))
+    throw Refused{kInvalidParams, "`" + name + "` is no name for a variable"};
   const Asked a = asked(s, d, p);
   if (!a.declared) throw Refused{kRequestFailed, "no variable of a script stands here"};
   if (import_at(*d.tree, a.use->declared) && a.use->kind != NameUse::Member)

@@ -81,12 +81,7 @@ std::optional<std::string> Wire::read() {
 void Wire::write(std::string_view body) {
   const std::string all = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
   const std::lock_guard lock(writing_);
-  for (std::size_t done = 0; done < all.size();) {
-    const ssize_t n = ::write(out_, all.data() + done, all.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    done += static_cast<std::size_t>(n);
-  }
+  cli::write_whole(out_, all);
 }
 
 // ---- the loop
@@ -261,7 +256,6 @@ std::string Server::initialize(const Params& p) {
                  {"serverInfo", object({{"name", json_string("shard")}, {"version", json_string(SHARD_VERSION)}})}});
 }
 
-std::string Server::initialized(const Params&) { return null(); }
 std::string Server::ignored(const Params&) { return null(); }
 
 std::string Server::shutdown(const Params&) {
@@ -298,11 +292,8 @@ std::string Server::changed(const Params& p) {
       text = Text(by);
       continue;
     }
-    const auto at = [&](std::string_view end) {
-      return text.offset({need_number(one, {"range", end, "line"}), need_number(one, {"range", end, "character"})},
-                         session_.units);
-    };
-    text.replace(at("start"), at("end"), by);
+    const std::size_t begin = session_.offset(text, one, "start"), end = session_.offset(text, one, "end");
+    text.replace(begin, end, by);
   }
   if (const auto version = find(p, {"textDocument", "version"})) version->integer(d.version);
   d.text = std::move(text);

@@ -89,7 +89,6 @@ class Server {
 
   // ---- methods about the session
   std::string initialize(const Params& p);
-  std::string initialized(const Params& p);
   std::string shutdown(const Params& p);
   std::string opened(const Params& p);
   std::string changed(const Params& p);

@@ -1,10 +1,10 @@
-// Words and signs with what they are: the colours of the REPL (cli/repl/ink.h), and of names what the resolver found
-// out.
+// Words and signs with what they are: the colours of the REPL (cli/repl/colours.h), and of names what the resolver
+// found out.
 #include <algorithm>
 #include <array>
 #include <set>
 
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 #include "interpreter/lsp/features.h"
 
 namespace shard::lsp {

@@ -13,8 +13,7 @@ constexpr std::int64_t kMemory = std::int64_t(2) << 30;
 constexpr int kRecursion = 400;
 
 ExplainedCall told(const lang::CompiledCall& call, const grammar::SourceMap& sources, const std::string& path) {
-  ExplainedCall out{call.name, "", lang::explained(call, sources), {}};
-  for (const std::string& part : lang::communication(call)) out.sends += (out.sends.empty() ? "" : ", ") + part;
+  ExplainedCall out{call.name, grammar::separated(lang::communication(call)), lang::explained(call, sources), {}};
   if (sources.has(call.where.source) && sources.at(call.where.source).name() == path) out.function = call.where;
   return out;
 }

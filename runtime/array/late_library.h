@@ -14,12 +14,18 @@ class LateLibrary {
     const char* why = dlerror();
     missing_ = why ? why : std::string("cannot load ") + name;
   }
-  // Sets `function` to that of the library, of the type that its header says.
-  template <class F>
-  void find(F*& function, const char* name) {
+  // A function of the library, of the type that its header says.
+  struct Found {
+    void* address;
+    template <class F>
+    operator F*() const {
+      return reinterpret_cast<F*>(address);
+    }
+  };
+  Found find(const char* name) {
     void* const found = library_ ? dlsym(library_, name) : nullptr;
     if (library_ && !found) missing_ = std::string("it has no ") + name;
-    function = reinterpret_cast<F*>(found);
+    return {found};
   }
   const std::string& missing() const { return missing_; }  // what went wrong; empty: all that was asked for is there
 

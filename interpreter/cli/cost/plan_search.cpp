@@ -54,10 +54,7 @@ std::string rule_text(const lang::Value& rule) {
   if (const auto* items = rule.items())
     for (const lang::Value& v : *items) add(v);
   if (names.empty()) return "_";
-  if (names.size() == 1) return "@" + names[0];
-  std::string out;
-  for (const std::string& n : names) out += (out.empty() ? "@(" : ",") + n;
-  return out + ")";
+  return names.size() == 1 ? "@" + names[0] : "@(" + grammar::separated(names, ",") + ")";
 }
 
 // The logical names of the script's rules and the axes of its meshes: it is run once, as far as it goes.

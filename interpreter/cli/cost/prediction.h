@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 
+#include "grammar/characters.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/cost_model/quantities.h"
@@ -49,6 +50,8 @@ class DryRun {
 std::vector<cost_model::Chip> read_chips(const std::string& words, int devices);
 bool simulated(const std::vector<cost_model::Chip>& chips);  // whether all are machines that simulate devices
 
+std::string spaced(std::string_view words);                                    // `given_away` as "given away"
+std::string chips_text(const Prediction& call, const cost_model::Chip& chip);  // "8 x h100 (@data: 8)"
 std::string number(double x);  // the shortest text that reads back the same
 using cost_model::bytes_text;
 using cost_model::left;

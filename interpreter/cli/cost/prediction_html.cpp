@@ -85,16 +85,14 @@ std::string causes(const cost_model::Memory& m, const grammar::SourceMap& source
   for (std::size_t w = 0; w < cost_model::kWhys; ++w) {
     const auto why = static_cast<cost_model::MemoryCause>(w);
     if (m.of(why) == 0) continue;
-    std::string words(cost_model::words_of(why)), lines;
-    std::replace(words.begin(), words.end(), '_', ' ');
     std::vector<int> shown;
     for (const cost_model::Cause& c : m.causes) {
       const int line = c.why == why ? source_line(sources, c.where) : 0;
       if (line == 0 || shown.size() == 5 || std::find(shown.begin(), shown.end(), line) != shown.end()) continue;
       shown.push_back(line);
-      lines += (lines.empty() ? "" : ", ") + std::to_string(line);
     }
-    out += html_row(" rr", {words, bytes_text(static_cast<double>(m.of(why))), lines});
+    out += html_row(" rr", {spaced(cost_model::words_of(why)), bytes_text(static_cast<double>(m.of(why))),
+                            grammar::separated(shown, ", ", [](int line) { return std::to_string(line); })});
   }
   return out;
 }
@@ -167,23 +165,22 @@ std::string html(const Prediction& f, const cost_model::Chip& chip, const gramma
                  const std::string& more) {
   const cost_model::Profile& t = f.of.time;
   const double wait = t.waits();
-  const std::string on = std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
-                         (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "");
   const std::string figures = figure("one call", time_text(t.seconds)) +
                               figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
                               figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
                               figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +
                                                    bytes_text(chip.memory) + (f.of.fits ? "" : ": does not fit"));
   // The places of the page, in the order in which they stand.
-  const std::pair<std::string_view, std::string> places[] = {{"{{title}}", escaped(f.call.name)},
-                                                             {"{{heading}}", escaped(f.call.name + " on " + on)},
-                                                             {"{{figures}}", figures},
-                                                             {"{{more}}", more},
-                                                             {"{{memory}}", causes(f.of.memory, sources)},
-                                                             {"{{mesh}}", mesh_picture(f, chip)},
-                                                             {"{{collectives}}", collectives(f, sources)},
-                                                             {"{{script}}", script(f, sources)},
-                                                             {"{{data}}", data(f, chip, sources)}};
+  const std::pair<std::string_view, std::string> places[] = {
+      {"{{title}}", escaped(f.call.name)},
+      {"{{heading}}", escaped(f.call.name + " on " + chips_text(f, chip))},
+      {"{{figures}}", figures},
+      {"{{more}}", more},
+      {"{{memory}}", causes(f.of.memory, sources)},
+      {"{{mesh}}", mesh_picture(f, chip)},
+      {"{{collectives}}", collectives(f, sources)},
+      {"{{script}}", script(f, sources)},
+      {"{{data}}", data(f, chip, sources)}};
   const std::string page = stdlib::unpacked(stdlib::program_texts(), "prediction");
   std::string out;
   std::size_t done = 0;

@@ -35,9 +35,7 @@ std::string memory_rows(const cost_model::Memory& m, const grammar::SourceMap& s
   for (std::size_t w = 0; w < cost_model::kWhys; ++w) {
     const auto why = static_cast<cost_model::MemoryCause>(w);
     if (m.of(why) == 0) continue;
-    std::string words(cost_model::words_of(why));
-    std::replace(words.begin(), words.end(), '_', ' ');
-    out += row("  " + words, bytes_text(static_cast<double>(m.of(why))),
+    out += row("  " + spaced(cost_model::words_of(why)), bytes_text(static_cast<double>(m.of(why))),
                percent_text(static_cast<double>(m.of(why)), static_cast<double>(m.peak)));
     std::size_t shown = 0;
     for (const cost_model::Cause& c : m.causes) {
@@ -72,6 +70,17 @@ std::string waits_because(const Prediction& f, const cost_model::Chip& chip, con
 
 }  // namespace
 
+std::string spaced(std::string_view words) {
+  std::string out(words);
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
+std::string chips_text(const Prediction& f, const cost_model::Chip& chip) {
+  return std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
+         (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "");
+}
+
 std::string line_text(const grammar::SourceMap& sources, grammar::Span at, std::size_t width) {
   if (!sources.has(at.source)) return "(no line of a file)";
   std::string text(sources.at(at.source).line(source_line(sources, at)));
@@ -89,8 +98,7 @@ std::string page(const Prediction& f, const cost_model::Chip& chip, const gramma
   std::string out = f.call.name;
   if (sources.has(f.call.where.source))
     out += " at " + sources.at(f.call.where.source).name() + ":" + std::to_string(source_line(sources, f.call.where));
-  out += "\n  on " + std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
-         (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "") + "\n\n";
+  out += "\n  on " + chips_text(f, chip) + "\n\n";
   out += row(
       "one call", time_text(t.seconds),
       f.count > 1 ? std::to_string(f.count) + " calls, " + time_text(t.seconds * static_cast<double>(f.count)) : "");

@@ -5,12 +5,14 @@
 
 namespace shard::cli {
 
-// While it lives, calls of scripts of this thread are timed. `chip`: what they are compared with.
+// `chip`: what the calls are compared with.
 class RunProfile {
  public:
   RunProfile(std::string file, cost_model::Chip chip) : file_(std::move(file)), chip_(std::move(chip)) {}
   // Before the machine is made: to be told what is compiled.
   void watch(lang::Options& options) { note_calls(options, calls_); }
+  // From now on the calls of this engine are timed; it makes none once this is gone.
+  void time(lang::Interpreter& in) { in.context().hooks().timing = &timing_; }
   // Writes FILE (.json: for Perfetto and programs; else a page for a browser) and prints the lines where both differ
   // most.
   bool write(const grammar::SourceMap& sources);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "grammar/characters.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/launch/launch.h"
 
@@ -35,10 +36,7 @@ std::string command_to_try(const LaunchJob& job, int rank, const std::string& fo
   const std::string program = shell_word(program_path(job));
   const bool own = job.program == "/proc/self/exe";
   const std::string there = "cd " + shell_word(folder) + " && " + (own ? program + " --version" : "ls " + program);
-  std::string out;
-  std::vector<std::string> words = remote_command(job, rank, shell_word(there));
-  for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
-  return out;
+  return grammar::separated(remote_command(job, rank, shell_word(there)), " ");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "grammar/characters.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/launch/launch.h"
 
@@ -69,9 +70,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& j
       out.emplace_back("SHARD_PORT_RANGE", std::to_string(job.range.first) + "-" + std::to_string(job.range.last));
     return out;
   }
-  std::string ends;
-  for (const int fd : links) ends += (ends.empty() ? "" : ",") + std::to_string(fd);
-  out.emplace_back("SHARD_LINKS", ends);
+  out.emplace_back("SHARD_LINKS", grammar::separated(links, ",", [](int fd) { return std::to_string(fd); }));
   return out;
 }
 

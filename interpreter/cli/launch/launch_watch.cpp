@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "grammar/characters.h"
 #include "interpreter/cli/launch/launch.h"
 
 namespace shard::cli {
@@ -100,9 +101,7 @@ void reap(std::vector<Child>& children, std::optional<int>& first_bad, bool sign
 }  // namespace
 
 std::string numbers(const std::vector<int>& list) {
-  std::string out;
-  for (const int i : list) out += (out.empty() ? "" : ", ") + std::to_string(i);
-  return out;
+  return grammar::separated(list, ", ", [](int i) { return std::to_string(i); });
 }
 
 int attend(std::vector<Child> children, const LaunchJob& job, const std::string& at, const std::function<int()>& stop,

@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "grammar/characters.h"
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 #include "interpreter/cli/repl/keyboard.h"
 #include "interpreter/cli/repl/painting.h"
 #include "interpreter/cli/signals.h"
@@ -83,16 +83,6 @@ std::string line_of(const std::string& entry) {  // as strvis writes it
     out += octal;
   }
   return out + "\n";
-}
-
-bool write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
 }
 
 // The REPL's history on disk: entries are added one by one, each as soon as it is made and under a lock, so that
@@ -161,72 +151,54 @@ std::string columned(const std::vector<std::string>& words, int window) {
 
 // libedit, loaded where a terminal needs it.
 struct LibEdit {
-  bool load() {
-    runtime::LateLibrary library(SHARD_LIBEDIT);
-    library.find(cursor, "el_cursor");
-    library.find(end, "el_end");
-    library.find(get, "el_get");
-    library.find(gets, "el_gets");
-    library.find(init, "el_init");
-    library.find(insertstr, "el_insertstr");
-    library.find(line, "el_line");
-    library.find(push, "el_push");
-    library.find(reset, "el_reset");
-    library.find(resize, "el_resize");
-    library.find(set, "el_set");
-    library.find(source, "el_source");
-    library.find(history, "history");
-    library.find(history_end, "history_end");
-    library.find(history_init, "history_init");
-    return library.missing().empty();
-  }
-  decltype(&::el_cursor) cursor;
-  decltype(&::el_end) end;
-  decltype(&::el_get) get;
-  decltype(&::el_gets) gets;
-  decltype(&::el_init) init;
-  decltype(&::el_insertstr) insertstr;
-  decltype(&::el_line) line;
-  decltype(&::el_push) push;
-  decltype(&::el_reset) reset;
-  decltype(&::el_resize) resize;
-  decltype(&::el_set) set;
-  decltype(&::el_source) source;
-  decltype(&::history) history;
-  decltype(&::history_end) history_end;
-  decltype(&::history_init) history_init;
+  runtime::LateLibrary library{SHARD_LIBEDIT};
+  decltype(&::el_cursor) cursor = library.find("el_cursor");
+  decltype(&::el_end) end = library.find("el_end");
+  decltype(&::el_get) get = library.find("el_get");
+  decltype(&::el_gets) gets = library.find("el_gets");
+  decltype(&::el_init) init = library.find("el_init");
+  decltype(&::el_insertstr) insertstr = library.find("el_insertstr");
+  decltype(&::el_line) line = library.find("el_line");
+  decltype(&::el_push) push = library.find("el_push");
+  decltype(&::el_reset) reset = library.find("el_reset");
+  decltype(&::el_resize) resize = library.find("el_resize");
+  decltype(&::el_set) set = library.find("el_set");
+  decltype(&::el_source) source = library.find("el_source");
+  decltype(&::history) history = library.find("history");
+  decltype(&::history_end) history_end = library.find("history_end");
+  decltype(&::history_init) history_init = library.find("history_init");
 };
-LibEdit lib;
+std::optional<LibEdit> lib;
 
 class Terminal : public Editor {
  public:
   explicit Terminal(Complete complete) : complete_(std::move(complete)), moves_(!dumb()) {
     std::setlocale(LC_CTYPE, "");
     if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
-    edit_ = lib.init("shard", stdin, stdout, stderr);
-    history_ = lib.history_init();
+    edit_ = lib->init("shard", stdin, stdout, stderr);
+    history_ = lib->history_init();
     HistEvent event;
-    lib.history(history_, &event, H_SETSIZE, kEntries);
-    lib.history(history_, &event, H_SETUNIQUE, 1);
+    lib->history(history_, &event, H_SETSIZE, kEntries);
+    lib->history(history_, &event, H_SETUNIQUE, 1);
     file_.shorten(kEntries);
-    if (!file_.path().empty()) lib.history(history_, &event, H_LOAD, file_.path().c_str());
-    lib.set(edit_, EL_CLIENTDATA, this);
-    lib.set(edit_, EL_PROMPT, prompt_of);
-    lib.set(edit_, EL_EDITOR, "emacs");
-    lib.set(edit_, EL_HIST, lib.history, history_);
-    lib.set(edit_, EL_SIGNAL, 0);  // Ctrl-C comes to us
-    lib.set(edit_, EL_GETCFN, next_sign);
+    if (!file_.path().empty()) lib->history(history_, &event, H_LOAD, file_.path().c_str());
+    lib->set(edit_, EL_CLIENTDATA, this);
+    lib->set(edit_, EL_PROMPT, prompt_of);
+    lib->set(edit_, EL_EDITOR, "emacs");
+    lib->set(edit_, EL_HIST, lib->history, history_);
+    lib->set(edit_, EL_SIGNAL, 0);  // Ctrl-C comes to us
+    lib->set(edit_, EL_GETCFN, next_sign);
     bind("shard-complete", "complete a name", complete_at, {"^I"});
     bind("shard-forward", "a sign forward, or the hint", forward_at, {"^F", "^[[C", "^[OC"});
     bind("shard-end", "to the end, or the hint", end_at, {"^E", "^[[F", "^[OF"});
     bind("shard-paste", "take a bracketed paste", paste_at, {"^[[200~"});
-    lib.set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    lib.source(edit_, nullptr);
+    lib->set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    lib->source(edit_, nullptr);
   }
 
   ~Terminal() override {
-    lib.history_end(history_);
-    lib.end(edit_);
+    lib->history_end(history_);
+    lib->end(edit_);
   }
 
   std::optional<std::string> line(const std::string& prompt) override {
@@ -235,19 +207,19 @@ class Terminal : public Editor {
       std::printf("%s%s\n", prompt.c_str(), colored(STDOUT_FILENO) ? inked(*pasted).c_str() : pasted->c_str());
       return pasted;
     }
-    lib.resize(edit_);
+    lib->resize(edit_);
     clear_resized();
     const AtPrompt here;
     int count = 0;
     errno = 0;
-    if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) lib.push(edit_, begun.c_str());
-    const char* text = lib.gets(edit_, &count);
+    if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) lib->push(edit_, begun.c_str());
+    const char* text = lib->gets(edit_, &count);
     std::clearerr(stdout);  // painting that a signal broke off (Ctrl-C, another size) is no output that is lost
     if (std::exchange(bracketed_, false)) say("\x1b[?2004l");
     if (interrupted()) {
       clear_interrupt();
       keyboard_.forget();
-      lib.reset(edit_);
+      lib->reset(edit_);
       throw Abandoned();
     }
     if (!text || count <= 0) return std::nullopt;
@@ -259,7 +231,7 @@ class Terminal : public Editor {
   void remember(const std::string& entry) override {
     if (entry.find_first_not_of(" \t\n") == std::string::npos) return;
     HistEvent event;
-    lib.history(history_, &event, H_ENTER, entry.c_str());
+    lib->history(history_, &event, H_ENTER, entry.c_str());
     file_.add(entry);
   }
 
@@ -269,13 +241,13 @@ class Terminal : public Editor {
  private:
   using Function = unsigned char (*)(EditLine*, int);
   void bind(const char* name, const char* what, Function function, std::initializer_list<const char*> keys) {
-    lib.set(edit_, EL_ADDFN, name, what, function);
-    for (const char* key : keys) lib.set(edit_, EL_BIND, key, name, nullptr);
+    lib->set(edit_, EL_ADDFN, name, what, function);
+    for (const char* key : keys) lib->set(edit_, EL_BIND, key, name, nullptr);
   }
 
   static Terminal& self(EditLine* e) {
     void* p = nullptr;
-    lib.get(e, EL_CLIENTDATA, &p);
+    lib->get(e, EL_CLIENTDATA, &p);
     return *static_cast<Terminal*>(p);
   }
   static char* prompt_of(EditLine* e) { return self(e).prompt_.data(); }
@@ -290,11 +262,11 @@ class Terminal : public Editor {
     if (t.moves_ && !std::exchange(t.bracketed_, true)) say("\x1b[?2004h");  // pastes come in brackets from now on
     const bool paint = t.moves_ && colored(STDOUT_FILENO) && !t.keyboard_.waiting();
     const std::string text = t.text(), hint = paint ? t.hint() : "";
-    const LineInfo* info = lib.line(e);
+    const LineInfo* info = lib->line(e);
     EditedLine line{t.prompt_, text, static_cast<std::size_t>(info->cursor - info->buffer), hint, 80, 24};
     if (paint) {
-      lib.get(e, EL_GETTC, "co", &line.columns, nullptr);
-      lib.get(e, EL_GETTC, "li", &line.rows, nullptr);
+      lib->get(e, EL_GETTC, "co", &line.columns, nullptr);
+      lib->get(e, EL_GETTC, "li", &line.rows, nullptr);
       say(painting(line));
     }
     const std::optional<wchar_t> sign = t.keyboard_.next();
@@ -302,8 +274,8 @@ class Terminal : public Editor {
     if (!sign && resized() && !interrupted()) {
       clear_resized();
       if (t.moves_) say("\r\x1b[J");
-      lib.resize(e);
-      lib.set(e, EL_REFRESH);
+      lib->resize(e);
+      lib->set(e, EL_REFRESH);
       return next_sign(e, out);
     }
     if (!sign) return interrupted() ? -1 : 0;
@@ -312,18 +284,18 @@ class Terminal : public Editor {
   }
 
   std::string text() const {
-    const LineInfo* info = lib.line(edit_);
+    const LineInfo* info = lib->line(edit_);
     return {info->buffer, info->lastchar};
   }
 
   // The end of the newest entry that begins as the line does, where the cursor stands behind it.
   std::string hint() const {
-    const LineInfo* info = lib.line(edit_);
+    const LineInfo* info = lib->line(edit_);
     const std::string begun = text();
     if (info->cursor != info->lastchar || begun.find_first_not_of(' ') == std::string::npos) return "";
     HistEvent event;
-    for (int found = lib.history(history_, &event, H_FIRST); found >= 0;
-         found = lib.history(history_, &event, H_NEXT)) {
+    for (int found = lib->history(history_, &event, H_FIRST); found >= 0;
+         found = lib->history(history_, &event, H_NEXT)) {
       const std::string_view entry = event.str;
       if (entry.size() > begun.size() && entry.starts_with(begun)) return std::string(entry.substr(begun.size()));
     }
@@ -332,19 +304,19 @@ class Terminal : public Editor {
 
   bool take_hint() {
     const std::string more = colored(STDOUT_FILENO) ? hint() : "";  // none is seen without colours
-    return !more.empty() && lib.insertstr(edit_, more.c_str()) == 0;
+    return !more.empty() && lib->insertstr(edit_, more.c_str()) == 0;
   }
   static unsigned char forward_at(EditLine* e, int) {
-    const LineInfo* info = lib.line(e);
+    const LineInfo* info = lib->line(e);
     if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_ERROR;
-    lib.cursor(e, 1);
+    lib->cursor(e, 1);
     return CC_REFRESH;
   }
   static unsigned char end_at(EditLine* e, int) {
-    const LineInfo* info = lib.line(e);
+    const LineInfo* info = lib->line(e);
     if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_NORM;
-    lib.cursor(e, static_cast<int>(
-                      grammar::characters({info->cursor, static_cast<std::size_t>(info->lastchar - info->cursor)})));
+    lib->cursor(e, static_cast<int>(
+                       grammar::characters({info->cursor, static_cast<std::size_t>(info->lastchar - info->cursor)})));
     return CC_REFRESH;
   }
 
@@ -354,17 +326,17 @@ class Terminal : public Editor {
     k.take_paste();
     const std::optional<std::string> first = k.take_line();
     const std::string text = first ? *first : k.take_pasted();
-    if (!text.empty()) lib.insertstr(e, text.c_str());
-    if (first) lib.push(e, "\n");
+    if (!text.empty()) lib->insertstr(e, text.c_str());
+    if (first) lib->push(e, "\n");
     return CC_REFRESH;
   }
 
   static unsigned char complete_at(EditLine* e, int) {
-    const LineInfo* info = lib.line(e);
+    const LineInfo* info = lib->line(e);
     const std::string before(info->buffer, info->cursor);
     const std::string word = last_word(before);
     if (word.empty()) {
-      lib.insertstr(e, "  ");
+      lib->insertstr(e, "  ");
       return CC_REFRESH;
     }
     std::vector<std::string> words = self(e).complete_(before);
@@ -378,7 +350,7 @@ class Terminal : public Editor {
       common.resize(n);
     }
     if (common.size() > word.size()) {
-      lib.insertstr(e, common.substr(word.size()).c_str());
+      lib->insertstr(e, common.substr(word.size()).c_str());
       return CC_REFRESH;
     }
     if (words.size() == 1) return CC_REFRESH;
@@ -430,7 +402,7 @@ class Unedited : public Piped {  // a terminal where libedit is missing
 
 std::unique_ptr<Editor> make_editor(Complete complete) {
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return std::make_unique<Piped>();
-  if (lib.load()) return std::make_unique<Terminal>(std::move(complete));
+  if (lib.emplace().library.missing().empty()) return std::make_unique<Terminal>(std::move(complete));
   std::fputs("note: " SHARD_LIBEDIT " is not there: lines are read as they are typed, without editing\n", stderr);
   return std::make_unique<Unedited>();
 }

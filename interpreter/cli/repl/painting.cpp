@@ -1,7 +1,7 @@
 #include "interpreter/cli/repl/painting.h"
 
 #include "grammar/characters.h"
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {

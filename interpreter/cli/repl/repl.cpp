@@ -142,19 +142,9 @@ bool Loop::unfinished(const std::string& entry) {
   grammar::SourceMap sources;
   const grammar::ParseResult parsed = grammar::parse(sources, sources.add("entry", entry));
   if (!parsed.module) return parsed.incomplete;
-  for (const auto& s : parsed.module->body) note_names(*s);
+  for (const auto& s : parsed.module->body)
+    grammar::each_declared(*s, [&](const std::string& name, grammar::Span) { names_.insert(name); });
   return false;
-}
-
-void Loop::note_names(const grammar::Stmt& s) {
-  if (auto* let = std::get_if<grammar::LetStmt>(&s.node))
-    grammar::each_name(*let->pattern, [&](const auto&, const grammar::NamePattern& n) { names_.insert(n.name); });
-  else if (auto* f = std::get_if<grammar::FnStmt>(&s.node))
-    names_.insert(f->function->name);
-  else if (auto* m = std::get_if<grammar::MeshStmt>(&s.node))
-    names_.insert(m->name.text);
-  else if (auto* i = std::get_if<grammar::ImportStmt>(&s.node))
-    names_.insert(i->name.text);
 }
 
 // Ctrl-C was meant for this loop, not for the script that stands still around it.

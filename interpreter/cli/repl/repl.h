@@ -36,7 +36,6 @@ class Loop {
   bool alone(const char* what);       // whether this is the only process; told where it is not
   bool goes_on(const std::string& entry);
   bool unfinished(const std::string& entry);
-  void note_names(const grammar::Stmt& s);  // for completion
   std::vector<std::string> complete(const std::string& before);
   bool evaluate(const std::string& entry);  // and shows the value
   void heard();

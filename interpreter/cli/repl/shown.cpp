@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 #include "interpreter/cli/repl/repl.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
@@ -63,17 +63,7 @@ std::string abridged(const std::string& text) {
 
 std::string type_shown(lang::Interpreter& in, const Value& v) {
   if (v.is_tensor() && !v.tensor().known()) return array_type(in, v.tensor());
-  if (v.items() || v.fields()) {
-    std::string out;
-    const auto part = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-    if (const lang::Record* r = v.fields()) {
-      for (const auto& [name, x] : r->fields) part(name + ": " + type_shown(in, x));
-      return "{" + out + "}";
-    }
-    for (const Value& x : *v.items()) part(type_shown(in, x));
-    if (v.is<std::shared_ptr<lang::List>>()) return "[" + out + "]";
-    return "(" + out + (v.items()->size() == 1 ? ",)" : ")");
-  }
+  if (v.items() || v.fields()) return lang::bracketed(v, [&](const Value& x) { return type_shown(in, x); });
   if (v.is<bool>()) return "bool[]";
   if (v.is<std::int64_t>()) return "i32[]";
   if (v.is<double>()) return "f32[]";

@@ -58,13 +58,7 @@ class Job {
     if (process_ > 0) return;
     dup2(printed_, STDOUT_FILENO);
     const int status = run_tests(std::move(script), settings, filter, [&](const TestResult& r) {
-      const std::string record = bytes_of(r);
-      for (std::size_t at = 0; at < record.size();) {  // at once: what is done stays known where the next test crashes
-        const ssize_t n = write(results_, record.data() + at, record.size() - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) _exit(1);
-        at += static_cast<std::size_t>(n);
-      }
+      if (!write_whole(results_, bytes_of(r))) _exit(1);  // at once: it stays known where the next test crashes
     });
     _exit(finish_out(status));
   }

@@ -216,19 +216,10 @@ std::string type_text(const trace::Context& ctx, const Value& v, const LayoutOf&
     const auto alike = [&](const std::string& p) { return p == parts[0]; };
     if (parts.size() > 3 && std::all_of(parts.begin(), parts.end(), alike))
       return std::to_string(parts.size()) + " * " + parts[0];
-    std::string out;
-    for (std::size_t i = 0; i < parts.size(); ++i) out += (i ? ", " : "") + parts[i];
-    return out;
+    return separated(parts);
   };
-  if (auto* items = v.items()) {
-    if (v.is<std::shared_ptr<List>>()) return "[" + list(*items) + "]";
-    return "(" + list(*items) + (items->size() == 1 ? ",)" : ")");
-  }
-  if (auto* r = v.fields()) {
-    std::string out;
-    for (const auto& [name, x] : r->fields) out += (out.empty() ? "" : ", ") + name + ": " + type_text(ctx, x, layout);
-    return "{" + out + "}";
-  }
+  if (auto* items = v.items()) return bracketed(v, list(*items));
+  if (v.fields()) return bracketed(v, [&](const Value& x) { return type_text(ctx, x, layout); });
   if (v.is<std::shared_ptr<const runtime::Type>>()) return "type";
   return kind_name(v);
 }

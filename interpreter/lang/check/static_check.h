@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/eval/checking/checking.h"
 
 namespace shard::lang {
@@ -47,6 +48,7 @@ class Check final : public Checking {
     std::vector<std::string> types;
     grammar::Span word = {};  // the name
     bool parameter = false;
+    std::string type() const { return grammar::separated(types, " or "); }
   };
   std::vector<Let> lets;
   bool with_parameters = false;  // whether `lets` shall have those of the script's functions too, as calls bind them

@@ -111,10 +111,8 @@ class Assignment {
     Record& r = own_fields(at);
     for (auto& f : r.fields)
       if (f.first == name) return to(f.second, rest);
-    std::vector<std::string> names;
-    for (auto& f : r.fields) names.push_back(f.first);
     m_.fail("field", span, "the record has no field `" + name + "`",
-            {"its fields: " + joined(names), "a record with one more field: {...r, " + name + ": value}"});
+            {"its fields: " + joined(r.names()), "a record with one more field: {...r, " + name + ": value}"});
   }
   void array(Value& at, const Step& s, std::span<const Step> rest) {
     Tensor x = at.tensor();
@@ -167,11 +165,9 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
         continue;
       }
       const Value* found = fields->find(f.name.text);
-      if (!found) {
-        std::vector<std::string> names;
-        for (auto& x : fields->fields) names.push_back(x.first);
-        fail("field", f.name.span, "the record has no field `" + f.name.text + "`", {"its fields: " + joined(names)});
-      }
+      if (!found)
+        fail("field", f.name.span, "the record has no field `" + f.name.text + "`",
+             {"its fields: " + joined(fields->names())});
       bind(*f.target, *found, fresh);
     }
     return;
@@ -190,12 +186,7 @@ Flow exec_assign(Impl& m, const AssignStmt& s) {
   const bool laid_out = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh;
   const Value kept =
       laid_out || std::holds_alternative<Index>(s.target->node) ? v : Value();  // for the fixes of an error
-  try {
-    m.assign(*s.target, s.op, std::move(v));
-  } catch (Error& error) {
-    if (m.fixer) m.fixer->assign(error, s, kept);
-    throw;
-  }
+  m.fixing([&] { m.assign(*s.target, s.op, std::move(v)); }, [&](Error& e) { m.fixer->assign(e, s, kept); });
   return Flow::Next;
 }
 

@@ -1,6 +1,5 @@
 // Calls of host functions: arguments bound by the text of the native's signature.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <stdexcept>
 
@@ -93,12 +92,7 @@ class NativeParameters final : public Parameters {
   const NativeSignature& s_;
 };
 
-bool is_parameter_name(std::string_view word) {
-  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
-  return !word.empty() && letter(word[0]) && !grammar::is_keyword(word) &&
-         std::all_of(word.begin(), word.end(),
-                     [&](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)); });
-}
+bool is_parameter_name(std::string_view word) { return grammar::is_word(word) && !grammar::is_keyword(word); }
 
 }  // namespace
 

@@ -33,27 +33,18 @@ class CastParameters final : public Parameters {
   std::string to_;
 };
 
-class Depth {
- public:
-  Depth(Impl& m, Span span) : m_(m) {
-    const bool no_stack = m_.calls.stack.low();
-    if (++m_.calls.depth > m_.in.options().recursion || no_stack) {
-      --m_.calls.depth;
-      m_.fail(
-          "recursion", span,
-          no_stack ? "calls and brackets nest too deeply for this thread's stack"
-                   : "calls nest deeper than " + in_thousands(m_.in.options().recursion),
-          {m_.ctx.tracing() ? "a traced condition traces both of its branches, so that a recursion in one has no end: "
+// How deep one more call is.
+int deeper(Impl& m, Span span) {
+  const bool no_stack = m.calls.stack.low();
+  if (m.calls.depth >= m.in.options().recursion || no_stack)
+    m.fail("recursion", span,
+           no_stack ? "calls and brackets nest too deeply for this thread's stack"
+                    : "calls nest deeper than " + in_thousands(m.in.options().recursion),
+           {m.ctx.tracing() ? "a traced condition traces both of its branches, so that a recursion in one has no end: "
                               "use a loop, or keep the condition's number on the host"
                             : "a function calls itself without end, or too often: use a loop"});
-    }
-  }
-  ~Depth() { --m_.calls.depth; }
-  Depth(const Depth&) = delete;
-
- private:
-  Impl& m_;
-};
+  return m.calls.depth + 1;
+}
 
 void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
 
@@ -84,7 +75,7 @@ Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
 
 Value run_bound(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
   m.poll(span);
-  Depth depth_guard(m, span);
+  const Kept depth(m.calls.depth, deeper(m, span));
   try {
     return run_body(m, f, closure, span);
   } catch (Error& e) {
@@ -119,7 +110,7 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
   const Bound bound = bind_arguments(ClosureParameters(fn), args, span);
   FrameMemory memory(frames, *f);
   poll(span);
-  Depth depth_guard(*this, span);
+  const Kept depth(calls.depth, deeper(*this, span));
   try {
     {
       const Kept scope(frames.active, &memory.frame);

@@ -72,8 +72,7 @@ const Value* method(Impl& m, const Expr& callee, const std::string& name, Value&
            c.args.empty() ? std::vector<std::string>{"read it without a call: `." + name + "`"}
                           : std::vector<std::string>{});
   std::vector<std::string> notes, fields;
-  if (object.fields())
-    for (auto& x : object.fields()->fields) fields.push_back(x.first);
+  if (object.fields()) fields = object.fields()->names();
   if (auto member = member_here(object.fields(), name); !member.empty())
     notes.push_back("it is called `" + std::string(member) + "` here");
   else if (auto near_field = near_miss(name, fields))
@@ -112,13 +111,12 @@ void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& call
     const auto text = [&](Span s) { return std::string(m.in.sources().text(s)); };
     fixes.push_back({"assign it", e.span, text(target->span) + " = " + text(e.span)});
   }
-  Diagnostic d;
-  d.code = "form";
-  d.span = e.span;
-  d.message = "`" + name + "` gives a new value and changes nothing, and nothing uses that value";
-  d.notes.emplace_back(why);
-  d.fixes = std::move(fixes);
-  throw Error(std::move(d));
+  throw Error(Diagnostic{"form",
+                         e.span,
+                         "`" + name + "` gives a new value and changes nothing, and nothing uses that value",
+                         {std::string(why)},
+                         std::move(fixes),
+                         {}});
 }
 
 // `...v` among arguments.
@@ -197,14 +195,10 @@ class AssertedOperands {
   Value compare(Impl& m, const Expr& e, const Binary& b) {
     Value left = m.eval(*b.left), right = m.eval(*b.right);
     if (m.ctx.types_only() && (is_size_of_data(left) || is_size_of_data(right))) only_in_a_run(e.span);
-    try {
-      Value out = m.binary(b.op, left, right, e.span);
-      kept_ = {std::move(left), std::move(right), b.op};
-      return out;
-    } catch (Error& error) {
-      if (m.fixer) m.fixer->binary(error, e, left, right);
-      throw;
-    }
+    Value out = m.fixing([&] { return m.binary(b.op, left, right, e.span); },
+                         [&](Error& error) { m.fixer->binary(error, e, left, right); });
+    kept_ = {std::move(left), std::move(right), b.op};
+    return out;
   }
 };
 
@@ -421,12 +415,10 @@ Value eval_pipe(Impl& m, const Expr& e, const Pipe& p) {
                         a.name ? a.name->span : Span{}});
     }
   }
-  try {
-    return m.call(f, args, e.span);
-  } catch (Error& error) {
-    if (m.fixer && f.is<const ir::OpDef*>()) m.fixer->call(error, e, f, args, written);
-    throw;
-  }
+  return m.fixing([&] { return m.call(f, args, e.span); },
+                  [&](Error& error) {
+                    if (f.is<const ir::OpDef*>()) m.fixer->call(error, e, f, args, written);
+                  });
 }
 
 }  // namespace shard::lang

@@ -1,6 +1,7 @@
 // The walk over expressions, and the variables that they read and declare. Operands are read in place where that is
 // safe, so that host arithmetic copies nothing.
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/values/unknown.h"
 
@@ -175,11 +176,7 @@ Value Impl::eval(const Expr& e) {
     case kExpr<NameRef>: return read(slot(e.id), e);
     case kExpr<StringLit>: return eval_string(*this, as<StringLit>(e));
     case kExpr<DTypeLit>: return *runtime::dtype_named(as<DTypeLit>(e).name);
-    case kExpr<AxisLit>: {
-      auto axis = std::make_shared<Axis>();
-      for (const Word& w : as<AxisLit>(e).names) axis->names.push_back(w.text);
-      return Value(std::shared_ptr<const Axis>(std::move(axis)));
-    }
+    case kExpr<AxisLit>: return Value(std::make_shared<const Axis>(Axis{texts_of(as<AxisLit>(e).names)}));
     case kExpr<HoleLit>:
       if (modules.lasting && modules.main == modules.lasting)
         if (auto last = in.global("_")) return *last;  // of a REPL: the last value

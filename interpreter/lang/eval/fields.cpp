@@ -63,7 +63,7 @@ Value axes_of(const Spec& s) {
 std::vector<std::string> field_names(const Value& v) {
   std::vector<std::string> out;
   if (auto* r = v.fields()) {
-    for (const auto& f : r->fields) out.push_back(f.first);
+    out = r->names();
   } else if (v.is_tensor() || v.is_host_number() || v.is<bool>()) {
     out = {"shape", "dtype", "ndim", "size", "T"};
   } else if (v.is<std::shared_ptr<const runtime::Type>>()) {

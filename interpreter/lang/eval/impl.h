@@ -119,6 +119,16 @@ struct Interpreter::Impl {
   auto at(grammar::Span span, F f) -> decltype(f()) {
     return in.at(span, f);
   }
+  // What `f` gives; where it fails and there is a fixer, `fix` adds to the error.
+  template <class F, class Fix>
+  auto fixing(F f, const Fix& fix) -> decltype(f()) {
+    try {
+      return f();
+    } catch (grammar::Error& e) {
+      if (fixer) fix(e);
+      throw;
+    }
+  }
   [[noreturn]] void fail(std::string code, grammar::Span span, std::string message,
                          std::vector<std::string> notes = {}) {
     throw grammar::Error(std::move(code), span, std::move(message), std::move(notes));

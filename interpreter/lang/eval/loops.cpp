@@ -1,5 +1,5 @@
 // Loops on the host: over ranges, lists, rows of arrays, loaders, and `while`. A loop whose range or condition only a
-// run knows is handed to flow/traced_flow.h.
+// run knows is handed to flow/traced_loop.cpp.
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/native.h"
@@ -90,13 +90,8 @@ class Turns {
                                                      : "it is " + runtime::to_string(t.type())});
     const std::int64_t n = t.type().shape[0];
     for (std::int64_t i = 0; i < n; ++i) {
-      Value item;
-      try {
-        item = row(m_.in, t, i, s_.sequence->span);
-      } catch (Error& error) {
-        if (m_.fixer) m_.fixer->rows(error, *s_.sequence, array);
-        throw;
-      }
+      Value item = m_.fixing([&] { return row(m_.in, t, i, s_.sequence->span); },
+                             [&](Error& e) { m_.fixer->rows(e, *s_.sequence, array); });
       if (!one(std::move(item))) return;
     }
   }

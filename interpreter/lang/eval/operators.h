@@ -1,5 +1,5 @@
-// Which row of the operation table an operator of the language stands for. With index.cpp (which goes through
-// ir/core_ops) this is the only place in lang that names operations.
+// Which row of the operation table an operator of the language stands for. Elsewhere in `eval` operations are those of
+// ir/core_ops.h.
 #pragma once
 #include <string_view>
 

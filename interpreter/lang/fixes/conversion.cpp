@@ -70,12 +70,11 @@ std::string rebuilt(const std::string& name, const Value& tree, const std::strin
   const std::string inner = rebuilt(name + s.first, *next, s.rest, spec);
   if (inner.empty()) return "";
   if (s.first[0] == '.') return "{..." + name + ", " + s.first.substr(1) + ": " + inner + "}";
-  const bool list = tree.is<std::shared_ptr<List>>();
   const std::size_t n = tree.items()->size(), at = index_of(s.first);
   if (n > 8) return "";  // nobody would paste that
-  std::string out = list ? "[" : "(";
-  for (std::size_t i = 0; i < n; ++i) out += (i ? ", " : "") + (i == at ? inner : name + "[" + std::to_string(i) + "]");
-  return out + (list ? "]" : n == 1 ? ",)" : ")");
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < n; ++i) parts.push_back(i == at ? inner : name + "[" + std::to_string(i) + "]");
+  return bracketed(tree, separated(parts));
 }
 
 bool is_path(const std::string& text) {  // a variable, or a part of one

@@ -1,6 +1,6 @@
 // Fixes for errors of layout, found by trying: an operand is given another layout, or the result's layout is said with
-// `out:`, and what the operation then accepts is suggested as source text. No operation is named here, and no rule is
-// written a second time. The evaluator knows the fixer by eval/hooks.h alone.
+// `out:`, and what the operation then accepts is suggested as source text. No rule is written a second time. The
+// evaluator knows the fixer by eval/hooks.h alone.
 #pragma once
 #include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/eval/interpreter.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grammar/overloaded.h"
 #include "grammar/parse.h"
 
 namespace shard::lang {
@@ -13,15 +14,10 @@ namespace {
 bool is_literal(const Expr& e) {
   if (auto* u = std::get_if<Unary>(&e.node)) return is_literal(*u->operand);
   if (auto* l = std::get_if<ListLit>(&e.node)) return l->elements.empty();
-  return std::holds_alternative<IntLit>(e.node) || std::holds_alternative<FloatLit>(e.node) ||
-         std::holds_alternative<BoolLit>(e.node) || std::holds_alternative<NoneLit>(e.node) ||
-         std::holds_alternative<StringLit>(e.node);
+  return is_one_of<IntLit, FloatLit, BoolLit, NoneLit, StringLit>(e.node);
 }
 
-bool is_no_function(const Expr& e) {
-  return is_literal(e) || std::holds_alternative<Binary>(e.node) || std::holds_alternative<ListLit>(e.node) ||
-         std::holds_alternative<TupleLit>(e.node) || std::holds_alternative<RecordLit>(e.node);
-}
+bool is_no_function(const Expr& e) { return is_literal(e) || is_one_of<Binary, ListLit, TupleLit, RecordLit>(e.node); }
 
 bool inside(const Span& s, const Span& of) { return s.begin >= of.begin && s.begin < of.end; }
 

@@ -48,13 +48,12 @@ void Resolver::expr(const Expr& e, bool used) {
                  },
                  [&](const Binary& x) {
                    expr(*x.left);
-                   auto* before = product_with_;
+                   const Kept product(product_with_, product_with_);
                    if (x.op == BinaryOp::MatMul && std::holds_alternative<NameRef>(x.right->node)) {
                      product_with_ = &x.right->span;
                      product_op_ = x.op_span;
                    }
                    expr(*x.right);
-                   product_with_ = before;
                  },
                  [&](const Call& x) {
                    if (!used) flags(e.id) |= kUnused;
@@ -136,9 +135,7 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   for (std::size_t i = 0; i < b.body.size(); ++i) {
     const Stmt& s = *b.body[i];
     const bool last = i + 1 == b.body.size();
-    if (std::holds_alternative<MeshStmt>(s.node) || std::holds_alternative<UseStmt>(s.node) ||
-        std::holds_alternative<RulesStmt>(s.node))
-      unit_.blocks[index].surroundings = true;
+    if (is_one_of<MeshStmt, UseStmt, RulesStmt>(s.node)) unit_.blocks[index].surroundings = true;
     statement(s, last && used);
   }
   unit_.blocks[index].cyclic = cyclic_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "grammar/advice/advice.h"
+#include "grammar/kept.h"
 #include "grammar/parse.h"
 
 namespace shard::lang {
@@ -32,7 +33,7 @@ void Resolver::loop(Span span, F body) {
 }
 
 void Resolver::statement(const Stmt& s, bool used) {
-  const Span outer = std::exchange(statement_, s.span);
+  const Kept outer(statement_, s.span);
   std::visit(Overloaded{[&](const LetStmt& x) { let(x, s.span); },
                         [&](const FnStmt& x) {
                           annotations(*x.function);
@@ -52,7 +53,6 @@ void Resolver::statement(const Stmt& s, bool used) {
                               unit_.axes.declared.push_back(a.name);
                           }
                         },
-                        [&](const UseStmt& x) { expr(*x.mesh); }, [&](const RulesStmt& x) { expr(*x.rules); },
                         [&](const TestStmt& x) { expr(*x.body, false); },
                         [&](const ImportStmt& x) { declare(x.name.text, x.id); },
                         [&](const ForStmt& x) {
@@ -72,16 +72,12 @@ void Resolver::statement(const Stmt& s, bool used) {
                           });
                           collectors_.pop_back();
                         },
-                        [](const BreakStmt&) {}, [](const ContinueStmt&) {},
-                        [&](const ReturnStmt& x) {
-                          if (x.value) expr(*x.value);
-                        },
                         [&](const AssignStmt& x) { assign(x); },
                         [&](const ExprStmt& x) {
                           if (!made_mesh(*x.value, s.span, "m")) expr(*x.value, used);
-                        }},
+                        },
+                        [&](const auto&) { each_child(s, [this](const Expr& e) { expr(e); }); }},
              s.node);
-  statement_ = outer;
 }
 
 // What a `let` of these names, in a loop, hides of the same function outside of the loop.

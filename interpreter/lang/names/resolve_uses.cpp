@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "grammar/kept.h"
 #include "interpreter/lang/names/aliases.h"
 
 namespace shard::lang {
@@ -11,16 +12,8 @@ using namespace grammar;
 
 // A block's variables are known from its start, so that its functions can refer to functions declared later.
 void Resolver::announce(const std::vector<StmtPtr>& body) {
-  for (const StmtPtr& s : body) {
-    if (auto* l = std::get_if<LetStmt>(&s->node))
-      each_name(*l->pattern, [&](const Pattern& p, const NamePattern& n) { add(n.name, p.span, false); });
-    else if (auto* f = std::get_if<FnStmt>(&s->node))
-      add(f->function->name, f->function->name_span, true);
-    else if (auto* m = std::get_if<MeshStmt>(&s->node))
-      add(m->name.text, m->name.span, false);
-    else if (auto* i = std::get_if<ImportStmt>(&s->node))
-      add(i->name.text, i->name.span, false);
-  }
+  for (const StmtPtr& s : body)
+    each_declared(*s, [&](const std::string& name, Span span) { add(name, span, is_one_of<FnStmt>(s->node)); });
 }
 
 Variable* Resolver::add(const std::string& name, Span span, bool is_function) {
@@ -151,9 +144,8 @@ void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bo
 }
 
 void Resolver::targets(const std::vector<Element>& elements) {
-  const bool before = std::exchange(part_of_several_, true);
+  const Kept several(part_of_several_, true);
   for (auto& x : elements) target(*x.value, false);
-  part_of_several_ = before;
 }
 
 void Resolver::target(const Expr& e, bool set, bool part) {

@@ -1,6 +1,6 @@
-// The walk that resolves the names of one tree (resolve.h says what for); its form is checked already (grammar/form.h).
-// Its parts: resolve.cpp begins and ends it, resolve_uses.cpp declares, refers and assigns, resolve_statements.cpp and
-// resolve_expressions.cpp go through the tree.
+// The walk that resolves the names of one tree (resolve.h says what for); its form is checked already
+// (grammar/form.cpp). Its parts: resolve.cpp begins and ends it, resolve_uses.cpp declares, refers and assigns,
+// resolve_statements.cpp and resolve_expressions.cpp go through the tree.
 #pragma once
 #include <deque>
 #include <string>

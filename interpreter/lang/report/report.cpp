@@ -23,7 +23,7 @@ struct Paint {
   }
 };
 
-inline std::string blanks(std::size_t n) { return std::string(n, ' '); }
+std::string blanks(std::size_t n) { return std::string(n, ' '); }
 
 constexpr int kTab = 4;
 
@@ -262,44 +262,29 @@ std::string range_json(const SourceMap& sources, const Span& span) {
          ", \"end_column\": " + std::to_string(b.column);
 }
 
-template <class T, class F>
-std::string list_json(const std::vector<T>& items, F&& one) {
-  std::string s = "[";
-  for (std::size_t i = 0; i < items.size(); ++i) s += (i ? ", " : "") + one(items[i]);
-  return s + "]";
-}
-
 }  // namespace
 
 std::string report_json(const std::vector<Diagnostic>& all, const SourceMap& sources) {
+  const auto fix = [&](const grammar::Fix& f) {
+    return "{\"advice\": " + json_string(f.advice) + ", \"replacement\": " + json_string(f.replacement) +
+           ", \"safe\": " + (f.safe ? "true" : "false") + ", " + range_json(sources, f.span) + "}";
+  };
+  const auto call = [&](const grammar::Frame& f) {
+    return "{\"function\": " + json_string(f.function) + ", " + range_json(sources, f.call) + "}";
+  };
   std::string out = "[";
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Diagnostic d = for_user(all[i], sources);
     out += (i ? ",\n " : "\n ");
     out += "{\"code\": " + json_string(d.code) + ", \"severity\": " + (d.warning ? "\"warning\"" : "\"error\"") +
-           ", \"message\": " + json_string(d.message) + ", " + range_json(sources, d.span) +
-           ", \"notes\": " + list_json(d.notes, [](const std::string& n) { return json_string(n); }) + ", \"fixes\": " +
-           list_json(d.fixes,
-                     [&](const grammar::Fix& f) {
-                       return "{\"advice\": " + json_string(f.advice) +
-                              ", \"replacement\": " + json_string(f.replacement) +
-                              ", \"safe\": " + (f.safe ? "true" : "false") + ", " + range_json(sources, f.span) + "}";
-                     }) +
-           ", \"calls\": " +
-           list_json(d.calls,
-                     [&](const grammar::Frame& f) {
-                       return "{\"function\": " + json_string(f.function) + ", " + range_json(sources, f.call) + "}";
-                     }) +
-           "}";
+           ", \"message\": " + json_string(d.message) + ", " + range_json(sources, d.span) + ", \"notes\": [" +
+           grammar::separated(d.notes, ", ", json_string) + "], \"fixes\": [" + grammar::separated(d.fixes, ", ", fix) +
+           "], \"calls\": [" + grammar::separated(d.calls, ", ", call) + "]}";
   }
   return out + (all.empty() ? "]\n" : "\n]\n");
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
-  return out.empty() ? "none" : out;
-}
+std::string joined(const std::vector<std::string>& names) { return names.empty() ? "none" : grammar::separated(names); }
 
 std::string listed_fields(std::vector<std::string> names) {
   constexpr std::size_t most = 24;

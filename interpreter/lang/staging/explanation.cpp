@@ -54,10 +54,8 @@ std::string listed(const std::vector<ir::Why::Value>& values, const Sources& sou
 }
 
 std::string over(const ir::Why& why) {
-  std::string out;
   const auto axes = (why.value.type.sharding.unreduced - why.wanted.sharding.unreduced).list();
-  for (std::size_t i = 0; i < axes.size(); ++i) out += (i ? ", @" : "@") + why.value.type.mesh->axes[axes[i]].name;
-  return out;
+  return grammar::separated(axes, ", ", [&](auto a) { return "@" + why.value.type.mesh->axes[a].name; });
 }
 
 Value types_of(const std::vector<ir::Why::Value>& values) {

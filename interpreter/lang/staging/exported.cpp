@@ -1,5 +1,6 @@
 #include "interpreter/lang/staging/exported.h"
 
+#include "grammar/characters.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/transform/pipeline.h"
 
@@ -10,8 +11,7 @@ constexpr const char* kTestedWith = "[\"jaxlib 0.10.2 (StableHLO 1.17.0)\"]";
 
 // As @main has it: a key is two words.
 std::string shape_text(const runtime::Type& t) {
-  std::string out;
-  for (auto n : t.shape) out += (out.empty() ? "" : ", ") + std::to_string(n);
+  std::string out = grammar::separated(t.shape, ", ", [](std::int64_t n) { return std::to_string(n); });
   if (t.dtype == runtime::DType::Key) out += out.empty() ? "2" : ", 2";
   return "[" + out + "]";
 }
@@ -77,8 +77,7 @@ std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::M
     const int line = source_line(sources, c.span);
     const bool each = form == hlo::Form::Manual && program.mesh;
     std::string all;
-    for (std::size_t a = 0; each && a < program.mesh->axes.size(); ++a)
-      all += (a ? ", " : "") + json_string(program.mesh->axes[a].name);
+    if (each) all = grammar::separated(program.mesh->axes, ", ", [](const auto& a) { return json_string(a.name); });
     results += (results.empty() ? "\n  " : ",\n  ") +
                ("{\"name\": " + json_string("assert of line " + std::to_string(line))) + ", \"shape\": [" +
                (each ? std::to_string(program.mesh->size()) : "") + "], \"type\": \"bool\", \"layout\": [" +

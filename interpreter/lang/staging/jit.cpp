@@ -34,16 +34,7 @@ std::string described(Interpreter& in, const Value& v) {
   if (v.is<bool>()) return "bool[]";
   if (v.is<std::int64_t>()) return "i32[]";
   if (v.is<double>()) return "f32[]";
-  std::string out;
-  if (const Record* record = v.fields()) {
-    for (const auto& [name, field] : record->fields)
-      out += (out.empty() ? "" : ", ") + name + ": " + described(in, field);
-    return "{" + out + "}";
-  }
-  if (const auto* items = v.items()) {
-    for (const Value& item : *items) out += (out.empty() ? "" : ", ") + described(in, item);
-    return v.is<std::shared_ptr<List>>() ? "[" + out + "]" : "(" + out + (items->size() == 1 ? ",)" : ")");
-  }
+  if (v.fields() || v.items()) return bracketed(v, [&](const Value& x) { return described(in, x); });
   return v.callable() ? kind_name(v) : in.repr(v);
 }
 

@@ -71,15 +71,19 @@ Value power(double a, double b) {
   return std::pow(a, b);
 }
 
+bool compares(BinaryOp op) {
+  return op == BinaryOp::Lt || op == BinaryOp::Le || op == BinaryOp::Gt || op == BinaryOp::Ge;
+}
+
+bool ordered(BinaryOp op, int c) {  // c: -1, 0, 1, or 2 where there is no order
+  if (c == 2) return false;
+  return op == BinaryOp::Lt ? c < 0 : op == BinaryOp::Le ? c <= 0 : op == BinaryOp::Gt ? c > 0 : c >= 0;
+}
+
 template <class T>
-std::optional<Value> compared(BinaryOp op, T a, T b) {
-  switch (op) {
-    case BinaryOp::Lt: return Value(a < b);
-    case BinaryOp::Le: return Value(a <= b);
-    case BinaryOp::Gt: return Value(a > b);
-    case BinaryOp::Ge: return Value(a >= b);
-    default: return std::nullopt;
-  }
+std::optional<Value> compared(BinaryOp op, const T& a, const T& b) {
+  if (!compares(op)) return std::nullopt;
+  return Value(ordered(op, a < b ? -1 : a == b ? 0 : a > b ? 1 : 2));
 }
 
 std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
@@ -144,20 +148,6 @@ int compare(std::int64_t i, double d) {
   return d > whole ? -1 : d < whole ? 1 : 0;
 }
 
-bool ordered(BinaryOp op, int c) {  // c: -1, 0, 1, or 2 where there is no order
-  if (c == 2) return false;
-  switch (op) {
-    case BinaryOp::Lt: return c < 0;
-    case BinaryOp::Le: return c <= 0;
-    case BinaryOp::Gt: return c > 0;
-    default: return c >= 0;
-  }
-}
-
-bool compares(BinaryOp op) {
-  return op == BinaryOp::Lt || op == BinaryOp::Le || op == BinaryOp::Gt || op == BinaryOp::Ge;
-}
-
 // A text n times, as Python's: none where n is not positive.
 Value repeated(const std::string& text, std::int64_t n) {
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
@@ -192,7 +182,7 @@ std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
   if (op == BinaryOp::Mul && i && r.is_string()) return repeated(r.str(), *i);
   if (l.is_string() && r.is_string()) {
     if (op == BinaryOp::Add) return Value::string(l.str() + r.str());
-    if (compares(op)) return Value(ordered(op, l.str().compare(r.str()) < 0 ? -1 : l.str() == r.str() ? 0 : 1));
+    return compared(op, l.str(), r.str());
   }
   return std::nullopt;
 }

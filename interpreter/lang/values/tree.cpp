@@ -41,28 +41,10 @@ Value rebuild(const Value& v, std::vector<Value>& from, std::size_t& next) {
   return std::move(from[next++]);
 }
 
-void describe(const Value& v, std::string& out, int depth) {
+std::string described(const Value& v, int depth) {
   if (depth > kMaxNesting) too_deep();
-  if (auto* items = v.items()) {
-    const bool list = v.is<std::shared_ptr<List>>();
-    out += list ? '[' : '(';
-    for (std::size_t i = 0; i < items->size(); ++i) {
-      if (i) out += ", ";
-      describe((*items)[i], out, depth + 1);
-    }
-    if (!list && items->size() == 1) out += ',';
-    out += list ? ']' : ')';
-  } else if (auto* r = v.fields()) {
-    out += '{';
-    for (std::size_t i = 0; i < r->fields.size(); ++i) {
-      if (i) out += ", ";
-      out += r->fields[i].first + ": ";
-      describe(r->fields[i].second, out, depth + 1);
-    }
-    out += '}';
-  } else {
-    out += v.is_none() ? "none" : "*";
-  }
+  if (is_leaf(v) || v.is_none()) return v.is_none() ? "none" : "*";
+  return bracketed(v, [&](const Value& x) { return described(x, depth + 1); });
 }
 
 // Whether both are containers of one kind, or none, with as many children of the same names, and f holds of each pair.
@@ -175,10 +157,12 @@ Value with_leaves(const Value& tree, std::vector<Value> leaves) {
 
 bool same_structure(const Value& a, const Value& b) { return same_at(a, b, 0); }
 
-std::string structure(const Value& tree) {
-  std::string out;
-  describe(tree, out, 0);
-  return out;
+std::string structure(const Value& tree) { return described(tree, 0); }
+
+std::string bracketed(const Value& container, const std::string& inside) {
+  if (container.fields()) return "{" + inside + "}";
+  if (container.is<std::shared_ptr<List>>()) return "[" + inside + "]";
+  return "(" + inside + (container.items()->size() == 1 ? ",)" : ")");  // `(1)` would be a number
 }
 
 Value TreeStructure::filled(std::span<const trace::Tensor> given) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
@@ -21,6 +22,16 @@ std::string below(const std::string& root, const std::string& path);  // "p" and
 // What stands in `tree` where `prefix` has its leaves; nothing where `prefix` is not a prefix of it.
 std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree);
 std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys
+// A list, tuple or record as it is written, of what stands in its brackets; and of what `text` says of its children.
+std::string bracketed(const Value& container, const std::string& inside);
+template <class F>
+std::string bracketed(const Value& container, const F& text) {
+  if (const Record* r = container.fields())
+    return bracketed(container, grammar::separated(r->fields, ", ", [&](const auto& f) -> std::string {
+                       return f.first + ": " + text(f.second);
+                     }));
+  return bracketed(container, grammar::separated(*container.items(), ", ", text));
+}
 
 template <class F>
 Value map_leaves(const Value& tree, F f) {

@@ -99,6 +99,12 @@ const Value* Record::find(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<std::string> Record::names() const {
+  std::vector<std::string> out;
+  for (const auto& f : fields) out.push_back(f.first);
+  return out;
+}
+
 Value Value::list(std::vector<Value> items) { return Value(std::make_shared<List>(List{std::move(items)})); }
 Value Value::tuple(std::vector<Value> items) { return Value(std::make_shared<Tuple>(Tuple{std::move(items)})); }
 Value Value::record(std::vector<std::pair<std::string, Value>> fields) {

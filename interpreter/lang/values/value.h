@@ -77,6 +77,7 @@ struct Record {  // fields in order of writing; few, so looked up one by one
   std::shared_ptr<const Record>
       unshown;  // further fields that can be read but are not printed or counted (comm's zeros); may be null
   const Value* find(std::string_view name) const;
+  std::vector<std::string> names() const;
 };
 
 class Value {

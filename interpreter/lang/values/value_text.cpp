@@ -3,9 +3,8 @@
 #include "interpreter/lang/values/value_text.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdio>
 
+#include "grammar/characters.h"
 #include "grammar/overloaded.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/values/closure.h"
@@ -19,11 +18,6 @@ namespace shard::lang {
 namespace {
 
 using runtime::RuntimeError;
-
-bool plain_word(const std::string& s) {
-  auto part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), part);
-}
 
 std::string shown_wrapped(const Value& v) {
   const Wrapped& w = **v.get<std::shared_ptr<const Wrapped>>();
@@ -115,28 +109,26 @@ class Shower {
     text.clear();
   }
 
-  void sequence(char open, const std::vector<Value>& items, char close) {
+  template <class Items, class One>
+  void within(char open, const Items& items, char close, const One& one) {
     text += open;
     if (++depth_ > kMaxNesting) too_deep();
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i) text += ", ";
-      walk(items[i]);
+    for (const auto& item : items) {
+      if (&item != &items.front()) text += ", ";
+      one(item);
     }
     if (close == ')' && items.size() == 1) text += ',';  // `(1)` would be a number
     --depth_;
     text += close;
   }
-
+  void sequence(char open, const std::vector<Value>& items, char close) {
+    within(open, items, close, [&](const Value& item) { walk(item); });
+  }
   void record(const Record& r) {
-    text += '{';
-    if (++depth_ > kMaxNesting) too_deep();
-    for (std::size_t i = 0; i < r.fields.size(); ++i) {
-      const std::string& name = r.fields[i].first;
-      text += (i ? ", " : "") + (plain_word(name) ? name : lang::quoted(name)) + ": ";
-      walk(r.fields[i].second);
-    }
-    --depth_;
-    text += '}';
+    within('{', r.fields, '}', [&](const auto& f) {
+      text += (grammar::is_word(f.first) ? f.first : lang::quoted(f.first)) + ": ";
+      walk(f.second);
+    });
   }
 
   runtime::Pool& pool_;
@@ -146,10 +138,7 @@ class Shower {
 };
 
 std::string axes_text(const std::vector<std::string>& names) {
-  if (names.size() == 1) return "@" + names[0];
-  std::string s = "@(";
-  for (std::size_t i = 0; i < names.size(); ++i) s += (i ? ", " : "") + names[i];
-  return s + ")";
+  return names.size() == 1 ? "@" + names[0] : "@(" + grammar::separated(names) + ")";
 }
 
 std::string format_host(const Value& v, const FormatSpec& spec) {
@@ -177,23 +166,19 @@ std::string format_scalar(const runtime::DeviceArray& host, const FormatSpec& sp
 }
 
 std::string pattern_text(const grammar::Pattern& p) {
-  const auto list = [](const auto& items, const char* open, const char* close, auto&& one) {
-    std::string s = open;
-    for (std::size_t i = 0; i < items.size(); ++i) s += (i ? ", " : "") + one(items[i]);
-    return s + close;
-  };
-  const auto parts = [&](const auto& x, const char* open, const char* close) {
-    return list(x.elements, open, close, [&](const grammar::PatternPtr& e) {
+  const auto parts = [](const auto& x) {
+    return grammar::separated(x.elements, ", ", [&](const grammar::PatternPtr& e) {
       return (x.rest && e == x.elements[*x.rest] ? "..." : "") + pattern_text(*e);
     });
   };
   return std::visit(grammar::Overloaded{[](const grammar::NamePattern& n) { return n.name; },
-                                        [&](const grammar::TuplePattern& t) { return parts(t, "(", ")"); },
-                                        [&](const grammar::ListPattern& l) { return parts(l, "[", "]"); },
+                                        [&](const grammar::TuplePattern& t) { return "(" + parts(t) + ")"; },
+                                        [&](const grammar::ListPattern& l) { return "[" + parts(l) + "]"; },
                                         [&](const grammar::RecordPattern& r) {
-                                          return list(r.fields, "{", "}", [](const grammar::FieldPattern& f) {
+                                          const auto field = [](const grammar::FieldPattern& f) {
                                             return f.rest ? "..." + pattern_text(*f.target) : f.name.text;
-                                          });
+                                          };
+                                          return "{" + grammar::separated(r.fields, ", ", field) + "}";
                                         }},
                     p.node);
 }
@@ -204,37 +189,13 @@ std::string header(const grammar::Function& f) {
   static constexpr const char* kWords[] = {"jit ", "manual ", "auto ", "explicit "};
   std::string s;
   for (const grammar::Modifier& m : f.modifiers) s += kWords[static_cast<int>(m.kind)];
-  s += "fn" + (f.name.empty() ? "" : " " + f.name) + "(";
-  for (std::size_t i = 0; i < f.params.size(); ++i) {
-    s += (i ? ", " : "") + pattern_text(*f.params[i].pattern);
-    if (f.params[i].default_value) s += " = " + grammar::print(*f.params[i].default_value);
-  }
-  return s + ")";
+  const auto parameter = [](const grammar::Param& p) {
+    return pattern_text(*p.pattern) + (p.default_value ? " = " + grammar::print(*p.default_value) : "");
+  };
+  return s + "fn" + (f.name.empty() ? "" : " " + f.name) + "(" + grammar::separated(f.params, ", ", parameter) + ")";
 }
 
-std::string quoted(std::string_view text) {
-  std::string s = "\"";
-  for (char c : text) {
-    switch (c) {
-      case '"': s += "\\\""; break;
-      case '\\': s += "\\\\"; break;
-      case '\n': s += "\\n"; break;
-      case '\t': s += "\\t"; break;
-      case '\r': s += "\\r"; break;
-      case '{': s += "{{"; break;
-      case '}': s += "}}"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          char buffer[8];
-          std::snprintf(buffer, sizeof buffer, "\\x%02x", static_cast<unsigned>(c));
-          s += buffer;
-        } else {
-          s += c;
-        }
-    }
-  }
-  return s + "\"";
-}
+std::string quoted(std::string_view text) { return "\"" + grammar::escaped(text, false) + "\""; }
 
 std::string show(const Axis& axis) { return axes_text(axis.names); }
 

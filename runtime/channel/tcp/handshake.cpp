@@ -9,33 +9,24 @@ namespace shard::runtime {
 namespace {
 
 struct Sodium {
-  decltype(&::randombytes_buf) random;
-  decltype(&::sodium_bin2hex) hex;
-  decltype(&::sodium_memcmp) compare;
-  decltype(&::crypto_auth_hmacsha256_init) hmac_init;
-  decltype(&::crypto_auth_hmacsha256_update) hmac_update;
-  decltype(&::crypto_auth_hmacsha256_final) hmac_final;
+  LateLibrary library{SHARD_LIBSODIUM};
+  decltype(&::sodium_init) init = library.find("sodium_init");
+  decltype(&::randombytes_buf) random = library.find("randombytes_buf");
+  decltype(&::sodium_bin2hex) hex = library.find("sodium_bin2hex");
+  decltype(&::sodium_memcmp) compare = library.find("sodium_memcmp");
+  decltype(&::crypto_auth_hmacsha256_init) hmac_init = library.find("crypto_auth_hmacsha256_init");
+  decltype(&::crypto_auth_hmacsha256_update) hmac_update = library.find("crypto_auth_hmacsha256_update");
+  decltype(&::crypto_auth_hmacsha256_final) hmac_final = library.find("crypto_auth_hmacsha256_final");
+
+  Sodium() {
+    if (!library.missing().empty())
+      throw RuntimeError("process", "processes prove who they are with libsodium: " + library.missing());
+    if (init() < 0) throw RuntimeError("process", "this system gives no random numbers");
+  }
 };
 
-Sodium loaded() {
-  Sodium out;
-  decltype(&::sodium_init) init;
-  LateLibrary library(SHARD_LIBSODIUM);
-  library.find(init, "sodium_init");
-  library.find(out.random, "randombytes_buf");
-  library.find(out.hex, "sodium_bin2hex");
-  library.find(out.compare, "sodium_memcmp");
-  library.find(out.hmac_init, "crypto_auth_hmacsha256_init");
-  library.find(out.hmac_update, "crypto_auth_hmacsha256_update");
-  library.find(out.hmac_final, "crypto_auth_hmacsha256_final");
-  if (!library.missing().empty())
-    throw RuntimeError("process", "processes prove who they are with libsodium: " + library.missing());
-  if (init() < 0) throw RuntimeError("process", "this system gives no random numbers");
-  return out;
-}
-
 const Sodium& sodium() {
-  static const Sodium library = loaded();
+  static const Sodium library;
   return library;
 }
 

@@ -21,18 +21,18 @@ Lapack found(LateLibrary& library, char letter) {
   const auto name = [letter](const char* before, const char* after) {
     return (before + (letter + std::string(after)));
   };
-  const auto find = [&](auto& function, const char* of) { library.find(function, name("LAPACKE_", of).c_str()); };
+  const auto find = [&](const char* of) { return library.find(name("LAPACKE_", of).c_str()); };
   Lapack out{};
-  find(out.potrf, "potrf_work");
-  find(out.getrf, "getrf_work");
-  find(out.getrs, "getrs_work");
-  find(out.geqrf, "geqrf_work");
-  find(out.orgqr, complex ? "ungqr_work" : "orgqr_work");
-  find(out.syevd, complex ? "heevd" : "syevd");
-  find(out.gesdd, "gesdd");
-  if (letter == 's') library.find(out.strsm, "cblas_strsm");
-  if (letter == 'd') library.find(out.dtrsm, "cblas_dtrsm");
-  if (complex) library.find(out.gemm, name("cblas_", "gemm").c_str());
+  out.potrf = find("potrf_work");
+  out.getrf = find("getrf_work");
+  out.getrs = find("getrs_work");
+  out.geqrf = find("geqrf_work");
+  out.orgqr = find(complex ? "ungqr_work" : "orgqr_work");
+  out.syevd = find(complex ? "heevd" : "syevd");
+  out.gesdd = find("gesdd");
+  if (letter == 's') out.strsm = library.find("cblas_strsm");
+  if (letter == 'd') out.dtrsm = library.find("cblas_dtrsm");
+  if (complex) out.gemm = library.find(name("cblas_", "gemm").c_str());
   return out;
 }
 
@@ -49,9 +49,8 @@ Library loaded() {
     throw RuntimeError("kernel", "decompositions of matrices need LAPACK: " + library.missing() +
                                      " (Debian: sudo apt install liblapacke libopenblas0-pthread)");
   // Threads are ours, one a matrix: sums that a library spreads over threads of its own differ with their number.
-  int (*kind)() = nullptr;
-  library.find(out.set_threads, "openblas_set_num_threads");
-  library.find(kind, "openblas_get_parallel");
+  out.set_threads = library.find("openblas_set_num_threads");
+  int (*kind)() = library.find("openblas_get_parallel");
   if (out.set_threads) out.set_threads(1);
   constexpr int kPosix = 1;  // without threads it has no locks, and with OpenMP each thread has a number of its own
   out.in_turn = kind && kind() != kPosix;

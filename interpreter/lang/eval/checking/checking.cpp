@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "grammar/kept.h"
 #include "grammar/walk.h"
-#include "interpreter/lang/eval/checking/join.h"
 #include "interpreter/lang/eval/impl.h"
 
 namespace shard::lang {
@@ -151,19 +151,15 @@ Flow Checking::branch(const Expr& e, const IfExpr& x, Value& out) {
   const std::vector<Value> before = variables.values();
   auto part = [&](const Expr* body, Value& value) {
     if (!body) return Flow::Next;
-    ++uncertain_;
-    Flow flow = Flow::Next;
+    const Kept uncertain(uncertain_, uncertain_ + 1);
     try {
-      flow = m_.eval_flow(*body, value);
-    } catch (const FlowSignal& s) { flow = s.flow; } catch (const Error& error) {
-      --uncertain_;
+      return m_.eval_flow(*body, value);
+    } catch (const FlowSignal& s) { return s.flow; } catch (const Error& error) {
       if (throws_) throw;
-      ++uncertain_;
       failed(error);
       value = nothing();
+      return Flow::Next;
     }
-    --uncertain_;
-    return flow;
   };
   Value yes, no;
   const Flow first = part(x.then.get(), yes);

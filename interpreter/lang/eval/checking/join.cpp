@@ -1,5 +1,4 @@
-#include "interpreter/lang/eval/checking/join.h"
-
+#include "interpreter/lang/eval/checking/checking.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/unknown.h"
 

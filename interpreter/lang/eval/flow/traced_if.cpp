@@ -88,16 +88,17 @@ class TracedIf {
       add_names(k == 0 ? "" : vars_.name(k - 1), yes_.results[k], names);
     std::vector<Tensor> operands{condition};
     operands.insert(operands.end(), captures.all.begin(), captures.all.end());
-    try {
-      return m_.at(e_.span, [&] {
-        return m_.ctx.apply(*m_.ctx.table().core().branch, operands, {{"names", names}},
-                            {rearranged(m_, first, 0, consts, where_first, kinds_first),
-                             rearranged(m_, second, 0, consts, where_second, kinds_second)});
-      });
-    } catch (Error& error) {
-      if (m_.fixer && error.diagnostic.code == "branch" && error.diagnostic.fixes.empty()) suggest(error);
-      throw;
-    }
+    return m_.fixing(
+        [&] {
+          return m_.at(e_.span, [&] {
+            return m_.ctx.apply(*m_.ctx.table().core().branch, operands, {{"names", names}},
+                                {rearranged(m_, first, 0, consts, where_first, kinds_first),
+                                 rearranged(m_, second, 0, consts, where_second, kinds_second)});
+          });
+        },
+        [&](Error& e) {
+          if (e.diagnostic.code == "branch" && e.diagnostic.fixes.empty()) suggest(e);
+        });
   }
 
   void suggest(Error& error) {

@@ -112,19 +112,20 @@ class TracedLoop {
     std::vector<Tensor> operands = of_cond.all;
     operands.insert(operands.end(), of_body.all.begin(), of_body.all.end());
     operands.insert(operands.end(), carry_.begin(), carry_.end());
-    try {
-      return m_.at(loop_.span, [&] {
-        return m_.ctx.apply(
-            *m_.ctx.table().core().while_loop, operands,
-            ir::with_wiring({{"names", names}, {"loop", loop_.word}},
-                            ir::WhileWiring{of_cond.all.size(), of_body.all.size()}),
-            {rearranged(m_, *condition_.graph, carry_.size(), m_.ctx.types_of(of_cond.all), where_cond, {}),
-             rearranged(m_, *body_.graph, carry_.size(), m_.ctx.types_of(of_body.all), where_body, kinds)});
-      });
-    } catch (Error& error) {
-      if (m_.fixer && error.diagnostic.code == "carry" && error.diagnostic.fixes.empty()) suggest(error);
-      throw;
-    }
+    return m_.fixing(
+        [&] {
+          return m_.at(loop_.span, [&] {
+            return m_.ctx.apply(
+                *m_.ctx.table().core().while_loop, operands,
+                ir::with_wiring({{"names", names}, {"loop", loop_.word}},
+                                ir::WhileWiring{of_cond.all.size(), of_body.all.size()}),
+                {rearranged(m_, *condition_.graph, carry_.size(), m_.ctx.types_of(of_cond.all), where_cond, {}),
+                 rearranged(m_, *body_.graph, carry_.size(), m_.ctx.types_of(of_body.all), where_body, kinds)});
+          });
+        },
+        [&](Error& e) {
+          if (e.diagnostic.code == "carry" && e.diagnostic.fixes.empty()) suggest(e);
+        });
   }
 
   void suggest(Error& error) {

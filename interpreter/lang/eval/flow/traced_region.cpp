@@ -30,12 +30,11 @@ Variables::Variables(Impl& m, const void* node, Span span) : m_(m), list_(assign
   for (const Unit::Assigned& a : list_) before_.push_back(m_.assignable(a.slot, span));
 }
 
-Variables::Inside::Inside(Variables& v) : m_(v.m_), floor_(m_.cells.trace_floor) {
-  m_.cells.trace_floor = m_.cells.next_serial;
+Variables::Inside::Inside(Variables& v) : floor_(v.m_.cells.trace_floor, v.m_.cells.next_serial) {
   for (const Unit::Assigned& a : v.list_)
-    if (CellRef c = m_.cell_of(a.slot)) {
+    if (CellRef c = v.m_.cell_of(a.slot)) {
       cells_.emplace_back(c, c->serial);
-      c->serial = m_.cells.next_serial++;
+      c->serial = v.m_.cells.next_serial++;
     }
 }
 

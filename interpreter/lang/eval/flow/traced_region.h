@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "grammar/kept.h"
 #include "interpreter/lang/eval/impl.h"
 
 namespace shard::lang {
@@ -28,13 +29,11 @@ class Variables {
     explicit Inside(Variables& v);
     ~Inside() {
       for (auto& [c, serial] : cells_) c->serial = serial;
-      m_.cells.trace_floor = floor_;
     }
     Inside(const Inside&) = delete;
 
    private:
-    Interpreter::Impl& m_;
-    std::uint64_t floor_;
+    grammar::Kept<std::uint64_t> floor_;
     std::vector<std::pair<CellRef, std::uint64_t>> cells_;
   };
 

@@ -2,6 +2,7 @@
 // (lists, tuples, strings, ranges, records) is picked here.
 #include <algorithm>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/tree.h"
@@ -35,6 +36,16 @@ void range_to_slice(IndexItem& item) {
   item.stop = Value(std::max(r->begin, r->end));
   item.slice = true;
   item.value = Value();
+}
+
+// What the slice picks of these.
+template <class T>
+std::vector<T> sliced(Impl& m, const std::vector<T>& all, const IndexItem& slice) {
+  const Picked p = picked_by(m.in, slice, std::ssize(all), slice.span);
+  if (p.unknown) only_in_a_run(slice.span);
+  std::vector<T> out;
+  for (std::int64_t i = 0; i < p.count; ++i) out.push_back(all[static_cast<std::size_t>(p.start + i * p.step)]);
+  return out;
 }
 
 }  // namespace
@@ -116,9 +127,7 @@ Picked picked_by(Interpreter& in, const IndexItem& slice, std::int64_t size, Spa
 Value eval_index(Impl& m, const Expr& e, const Index& x) {
   Value scratch;
   const Value* object = nullptr;
-  const bool plain = x.items.size() == 1 && x.items[0].value &&
-                     (std::holds_alternative<NameRef>(x.items[0].value->node) ||
-                      std::holds_alternative<IntLit>(x.items[0].value->node));
+  const bool plain = x.items.size() == 1 && x.items[0].value && is_one_of<NameRef, IntLit>(x.items[0].value->node);
   if (plain) object = m.peek(*x.object);
   if (!object) scratch = m.eval(*x.object), object = &scratch;
   if (plain && object->items()) {
@@ -126,14 +135,9 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     if (index.is<std::int64_t>()) return (*object->items())[list_position(m.in, *object, index, e.span)];
   }
   std::vector<IndexItem> items = eval_items(m.in, x);
-  if (auto* t = object->get<Tensor>()) {
-    try {
-      return m.at(e.span, [&] { return Value(index_array(m.in, *t, items, e.span)); });
-    } catch (Error& error) {
-      if (m.fixer) m.fixer->index(error, e, *object, items);
-      throw;
-    }
-  }
+  if (auto* t = object->get<Tensor>())
+    return m.fixing([&] { return m.at(e.span, [&] { return Value(index_array(m.in, *t, items, e.span)); }); },
+                    [&](Error& error) { m.fixer->index(error, e, *object, items); });
   if (auto* type = object->get<std::shared_ptr<const runtime::Type>>())
     m.fail("type", e.span, runtime::to_string(**type) + " is a type: it has no elements to read");
   if (auto* f = object->get<std::shared_ptr<const Native>>(); f && (*f)->name == "key")
@@ -149,11 +153,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
   const IndexItem& item = items[0];
   if (auto* list = object->items()) {
     if (!item.slice) return (*list)[list_position(m.in, *object, item.value, e.span)];
-    std::vector<Value> out;
-    const Picked p = picked_by(m.in, item, static_cast<std::int64_t>(list->size()), item.span);
-    if (p.unknown) only_in_a_run(item.span);
-    for (std::int64_t i = 0; i < p.count; ++i) out.push_back((*list)[static_cast<std::size_t>(p.start + i * p.step)]);
-    return object->with_items(std::move(out));
+    return object->with_items(sliced(m, *list, item));
   }
   if (object->fields()) {
     if (!item.slice && item.value.is_string()) return m.field(*object, item.value.str(), e.span);
@@ -164,22 +164,13 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     const auto size = static_cast<std::int64_t>(text.size());
     if (!item.slice)
       return Value::string(text[static_cast<std::size_t>(position(m.in, size, item.value, e.span, "string"))]);
-    std::string out;
-    const Picked p = picked_by(m.in, item, size, item.span);
-    if (p.unknown) only_in_a_run(item.span);
-    for (std::int64_t i = 0; i < p.count; ++i) out += text[static_cast<std::size_t>(p.start + i * p.step)];
-    return Value::string(std::move(out));
+    return Value::string(separated(sliced(m, text, item), ""));
   }
   if (auto* spec = object->get<std::shared_ptr<const Spec>>()) {
     const std::vector<SpecEntry>& dims = (*spec)->dims;
     const auto size = static_cast<std::int64_t>(dims.size());
     if (!item.slice) return entry_of(dims[static_cast<std::size_t>(position(m.in, size, item.value, e.span, "spec"))]);
-    auto out = std::make_shared<Spec>();
-    const Picked p = picked_by(m.in, item, size, item.span);
-    if (p.unknown) only_in_a_run(item.span);
-    for (std::int64_t i = 0; i < p.count; ++i)
-      out->dims.push_back(dims[static_cast<std::size_t>(p.start + i * p.step)]);
-    return Value(std::shared_ptr<const Spec>(std::move(out)));
+    return Value(std::make_shared<const Spec>(Spec{sliced(m, dims, item), {}, {}, {}}));
   }
   if (auto* r = object->get<Range>(); r && !item.slice)
     return r->begin + position(m.in, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");

@@ -1,5 +1,6 @@
 #include "interpreter/lang/eval/layouts/annotation_check.h"
 
+#include "grammar/characters.h"
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
@@ -148,6 +149,12 @@ Value AnnotationCheck::layout(const Spec& spec, Value v) {
 
 namespace {
 
+// "@X", "@(X, Y)"
+std::string axes_of(const std::vector<Word>& words) {
+  const std::string axes = separated(texts_of(words));
+  return words.size() == 1 ? "@" + axes : "@(" + axes + ")";
+}
+
 // The layout that a type says.
 std::string spec_of(const TypeLit& t, std::size_t open, std::size_t rank) {
   std::string out;
@@ -159,16 +166,11 @@ std::string spec_of(const TypeLit& t, std::size_t open, std::size_t rank) {
       ++blanks;
     if (i == open || t.dims[i].axes.empty()) continue;
     for (; blanks > 0; --blanks) out += out.empty() ? "_" : ", _";
-    std::string axes;
-    for (const Word& w : t.dims[i].axes) axes += (axes.empty() ? "" : ", ") + w.text;
-    out += (out.empty() ? "@" : ", @") + (t.dims[i].axes.size() == 1 ? axes : "(" + axes + ")");
+    out += (out.empty() ? "" : ", ") + axes_of(t.dims[i].axes);
   }
   for (const TypeGroup& g : t.groups) {
     if (g.tag == "V") continue;
-    std::string axes;
-    for (const Word& w : g.axes) axes += (axes.empty() ? "" : ", ") + w.text;
-    out += std::string(out.empty() ? "" : ", ") + (g.tag == "R" ? "reduced: @" : "unreduced: @") +
-           (g.axes.size() == 1 ? axes : "(" + axes + ")");
+    out += std::string(out.empty() ? "" : ", ") + (g.tag == "R" ? "reduced: " : "unreduced: ") + axes_of(g.axes);
     if (g.tag.size() > 2) out += ", kind: \"" + g.tag.substr(2) + "\"";
   }
   return "P(" + out + ")";
@@ -241,17 +243,13 @@ void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime
   runtime::AxisSet unreduced, reduced;
   runtime::UnreducedKind kind = have.sharding.unreduced_kind;
   for (const TypeGroup& g : t.groups) {
-    std::vector<std::string> names;
-    for (const Word& w : g.axes) names.push_back(w.text);
     runtime::AxisSet set;
-    for (auto a : axes_named(m_.in, names, mesh, where, ""))
+    for (auto a : axes_named(m_.in, texts_of(g.axes), mesh, where, ""))
       if (mesh.axes[a].kind == AxisKind::Explicit) set.add(a);
     if (g.tag == "R") reduced = set;
     if (g.tag[0] != 'U' || set.empty()) continue;
     unreduced = set;
-    kind = g.tag == "U_max"   ? runtime::UnreducedKind::Max
-           : g.tag == "U_min" ? runtime::UnreducedKind::Min
-                              : runtime::UnreducedKind::Sum;
+    kind = kind_of(g);
   }
   const runtime::AxisSet shown = mesh.of_kind(AxisKind::Explicit);
   const bool same = (have.sharding.unreduced & shown) == unreduced &&
@@ -283,10 +281,8 @@ void AnnotationCheck::layout_of_type(const TypeLit& t, Span where, const runtime
     const TypeDim& d = t.dims[i];
     if (d.ellipsis) continue;
     const std::size_t at = i < open ? i : rank - (t.dims.size() - i);
-    std::vector<std::string> names;
-    for (const Word& w : d.axes) names.push_back(w.text);
     std::vector<runtime::AxisId> want;
-    for (auto a : axes_named(m_.in, names, *mesh, d.span, ""))
+    for (auto a : axes_named(m_.in, texts_of(d.axes), *mesh, d.span, ""))
       if (mesh->axes[a].kind == AxisKind::Explicit) want.push_back(a);
     std::vector<runtime::AxisId> got;
     if (have.mesh)

@@ -5,6 +5,7 @@
 #include "grammar/walk.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/annotation_check.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
 
 namespace shard::lang {
@@ -62,11 +63,7 @@ Value specs_of(const Annot& a, const std::vector<Value>& values, std::size_t& at
   }
   const auto& literal = std::get<TypeLit>(std::get<TypeAnnot>(a.node).type->node);
   auto spec = std::make_shared<Spec>();
-  for (const auto& d : literal.dims) {
-    SpecEntry entry;
-    for (const auto& w : d.axes) entry.axes.push_back(w.text);
-    spec->dims.push_back(std::move(entry));
-  }
+  for (const auto& d : literal.dims) spec->dims.push_back({texts_of(d.axes), false});
   return Value(std::shared_ptr<const Spec>(std::move(spec)));
 }
 

@@ -1,6 +1,7 @@
 // `shard E as SPEC on MESH`, and the literals that layouts are written with.
 #include <algorithm>
 
+#include "grammar/overloaded.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/value_text.h"
@@ -160,8 +161,7 @@ bool small(Impl& m, const Expr& e) {
     const auto* t = v.get<trace::Tensor>();
     return t ? runtime::numel(t->type().shape) == 1 : !v.items() && !v.fields() && !v.callable();
   }
-  return std::holds_alternative<IntLit>(e.node) || std::holds_alternative<FloatLit>(e.node) ||
-         std::holds_alternative<BoolLit>(e.node) || std::holds_alternative<DTypeLit>(e.node);
+  return is_one_of<IntLit, FloatLit, BoolLit, DTypeLit>(e.node);
 }
 
 bool calls(const Expr& e) {
@@ -200,16 +200,15 @@ Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
       (!array || array->known()) && !v.is<std::shared_ptr<const runtime::Type>>())
     m.fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
            {"`P()` fits every value"});
-  try {
-    return shard_tree(m.in, v, spec, mesh, e.span);
-  } catch (SpecError& error) {
-    if (error.diagnostic.span == e.span) error.diagnostic.span = entry_place(error, *s.spec);
-    if (m.fixer) m.fixer->shard(error, e, v, spec, mesh);
-    throw;
-  } catch (Error& error) {
-    if (m.fixer) m.fixer->shard(error, e, v, spec, mesh);
-    throw;
-  }
+  const auto lay = [&] {
+    try {
+      return shard_tree(m.in, v, spec, mesh, e.span);
+    } catch (SpecError& error) {
+      if (error.diagnostic.span == e.span) error.diagnostic.span = entry_place(error, *s.spec);
+      throw;
+    }
+  };
+  return m.fixing(lay, [&](Error& error) { m.fixer->shard(error, e, v, spec, mesh); });
 }
 
 }  // namespace
@@ -288,8 +287,7 @@ Value eval_type(Impl& m, const Expr& e, const TypeLit& t) {
   out->weak = t.weak;
   const runtime::MeshRef mesh = m.ctx.mesh();
   auto axes = [&](const std::vector<Word>& words, Span span) {
-    std::vector<std::string> names;
-    for (const Word& w : words) names.push_back(w.text);
+    const std::vector<std::string> names = texts_of(words);
     if (!mesh)
       m.fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh",
              {"declare one: mesh m = (@" + names[0] + ": 8)"});
@@ -315,9 +313,7 @@ Value eval_type(Impl& m, const Expr& e, const TypeLit& t) {
       out->sharding.reduced = set;
     else {
       out->sharding.unreduced = set;
-      out->sharding.unreduced_kind = g.tag == "U_max"   ? runtime::UnreducedKind::Max
-                                     : g.tag == "U_min" ? runtime::UnreducedKind::Min
-                                                        : runtime::UnreducedKind::Sum;
+      out->sharding.unreduced_kind = kind_of(g);
     }
   }
   m.at(e.span, [&] { return runtime::numel(out->shape); });

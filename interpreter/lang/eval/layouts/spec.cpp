@@ -1,5 +1,6 @@
 #include "interpreter/lang/eval/layouts/spec.h"
 
+#include "grammar/characters.h"
 #include "grammar/walk.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/report/report.h"
@@ -12,9 +13,19 @@ using runtime::AxisId;
 using runtime::AxisSet;
 
 std::string sizes_text(const runtime::Mesh& mesh) {
-  std::string out;
-  for (const auto& a : mesh.axes) out += (out.empty() ? "@" : ", @") + a.name + ": " + std::to_string(a.size);
-  return out.empty() ? "no axis" : out;
+  const auto text = [](const auto& a) { return "@" + a.name + ": " + std::to_string(a.size); };
+  return mesh.axes.empty() ? "no axis" : grammar::separated(mesh.axes, ", ", text);
+}
+
+std::vector<std::string> texts_of(const std::vector<grammar::Word>& words) {
+  std::vector<std::string> out;
+  for (const grammar::Word& w : words) out.push_back(w.text);
+  return out;
+}
+
+runtime::UnreducedKind kind_of(const grammar::TypeGroup& group) {
+  using enum runtime::UnreducedKind;
+  return group.tag == "U_max" ? Max : group.tag == "U_min" ? Min : Sum;
 }
 
 namespace {
@@ -34,10 +45,8 @@ std::vector<std::string> rule_axes(Interpreter& in, const Value& v, const std::s
 
 std::string rules_text(const Value& rules) {
   const Record* r = rules.fields();
-  std::vector<std::string> names;
-  if (r)
-    for (const auto& f : r->fields) names.push_back("@" + f.first);
-  return names.empty() ? "there are no rules" : "the rules know " + joined(names);
+  if (!r || r->fields.empty()) return "there are no rules";
+  return "the rules know @" + grammar::separated(r->names(), ", @");
 }
 
 using grammar::Expr;
@@ -50,8 +59,7 @@ std::optional<Span> axis_in(const Expr& e, const std::string& axis) {
     return std::nullopt;
   }
   std::optional<Span> found;
-  if (std::holds_alternative<grammar::SpecLit>(e.node) || std::holds_alternative<grammar::RecordLit>(e.node) ||
-      grammar::elements_of(e))
+  if (grammar::is_one_of<grammar::SpecLit, grammar::RecordLit, grammar::TupleLit, grammar::ListLit>(e.node))
     grammar::each_child(e, [&](const Expr& x) {
       if (!found) found = axis_in(x, axis);
     });

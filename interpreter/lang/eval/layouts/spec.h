@@ -32,6 +32,8 @@ Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const r
 // Every dimension must be a multiple of the product of its axes' sizes.
 void check_divides(const ir::Layout& layout, const runtime::Shape& shape, grammar::Span span);
 std::string sizes_text(const runtime::Mesh& mesh);  // "@data: 4, @model: 2"
+std::vector<std::string> texts_of(const std::vector<grammar::Word>& words);
+runtime::UnreducedKind kind_of(const grammar::TypeGroup& group);  // of U, U_max and U_min
 // Only the explicit (and manual) axes of a layout, as types show them.
 runtime::Sharding explicit_part(const ir::Layout& layout);
 

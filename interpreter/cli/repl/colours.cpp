@@ -1,4 +1,4 @@
-#include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/colours.h"
 
 #include <algorithm>
 
