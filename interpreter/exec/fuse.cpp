@@ -17,9 +17,12 @@ namespace {
 
 using ir::Node;
 using runtime::AxisSet;
+using runtime::Shape;
 
 constexpr std::size_t kGroup =
     96;  // nodes of one program: what its registers hold of a tile stays in the second-level cache
+// A row stays in the first cache, and there are enough of them for all threads, or little is to be done.
+constexpr std::int64_t kLongestRow = 8192, kFewRows = 32, kLittle = 32 * 1024;
 constexpr std::size_t kVisits = 4096;  // of one search for a cycle; beyond it nothing is fused
 
 class Fusion {
@@ -45,21 +48,23 @@ class Fusion {
       }
       group_.push_back(static_cast<int>(i));
       members_.push_back({static_cast<int>(i)});
+      points_.push_back(points_of(static_cast<int>(i)));
     }
     for (ir::Var v : g.results) is_result_[at(v)] = true;
     summed_.assign(g.nodes.size(), false);
     seen_.assign(g.nodes.size(), 0);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
-      if (joins(static_cast<int>(i)))
-        join_consumers(static_cast<int>(i));
+      if (joins(static_cast<int>(i), with_sums))
+        join_consumers(static_cast<int>(i), with_sums);
       else if (with_sums)
         join_sum(static_cast<int>(i));
     }
+    if (with_sums) settle_rows();
   }
 
   std::vector<Unit> ordered() {
-    std::vector<std::size_t> waits(g_.nodes.size(), 0);
-    std::vector<std::vector<int>> after(g_.nodes.size());
+    std::vector<std::size_t> waits(members_.size(), 0);
+    std::vector<std::vector<int>> after(members_.size());
     for (std::size_t i = 0; i < g_.nodes.size(); ++i)
       for (int u : users_[i])
         if (group_[i] != group_[static_cast<std::size_t>(u)]) {
@@ -80,7 +85,9 @@ class Fusion {
       ready.pop();
       Unit u;
       u.nodes = members_[static_cast<std::size_t>(group)];
-      u.elementwise = elementwise(u.nodes.front()) && !summed_[static_cast<std::size_t>(group)];
+      u.elementwise = !summed_[static_cast<std::size_t>(group)] && (u.nodes.size() > 1 || elementwise(u.nodes.front()));
+      if (u.elementwise)
+        u.points = points_[static_cast<std::size_t>(group)].value_or(Points{type(node(u.nodes[0]).outputs[0]).shape});
       u.summed = summed_[static_cast<std::size_t>(group)];
       u.effect = transform::has_effects(node(u.nodes.front()));
       out.push_back(std::move(u));
@@ -97,14 +104,77 @@ class Fusion {
     if (users.empty() || users.back() != to) users.push_back(to);
   }
   bool elementwise(int i) const { return std::holds_alternative<runtime::Code>(node(i).op->kernel); }
-  // A copy to the host or back is an instruction of its own.
-  bool joins(int i) const { return elementwise(i) && ir::host_copy(node(i)) == ir::HostCopy::None; }
+  // Of a node that may be a part of a program: elementwise, a reduction of rows, or a view that shows what has one
+  // element a row otherwise, or along the row. A copy to the host or back is an instruction of its own.
+  std::optional<Points> points_of(int i) const {
+    const Node& n = node(i);
+    if (n.outputs.size() != 1 || ir::host_copy(n) != ir::HostCopy::None) return std::nullopt;
+    const AxisSet distinct = distinct_[at(n.outputs[0])];
+    if (elementwise(i)) return Points{type(n.outputs[0]).shape, distinct};
+    if (n.inputs.size() != 1 || distinct_[at(n.inputs[0])] != distinct || runtime::is_complex(type(n.inputs[0]).dtype))
+      return std::nullopt;
+    Points out{{}, distinct};
+    if (n.op->reduces) {
+      out.shape = type(n.inputs[0]).shape;
+      out.row = n.attrs.ints("axes").size();
+      for (const std::int64_t axis : n.attrs.ints("axes"))  // the last ones, in any order
+        if (axis < -static_cast<std::int64_t>(out.row)) return std::nullopt;
+    } else if (const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) {
+      const Shape &from = type(n.inputs[0]).shape, &to = type(n.outputs[0]).shape;
+      const auto seen = view->strides({from, runtime::row_major(from), 0}, n.attrs, to);
+      if (view->part || !seen || seen->shape != to) return std::nullopt;
+      out.shape = to;
+      std::int64_t left = runtime::numel(to);
+      for (; left > runtime::numel(from) && out.row < to.size(); ++out.row) {
+        if (seen->strides[to.size() - 1 - out.row] != 0 && to[to.size() - 1 - out.row] != 1) return std::nullopt;
+        left /= std::max<std::int64_t>(to[to.size() - 1 - out.row], 1);
+      }
+      const Shape lead(to.begin(), to.end() - static_cast<std::ptrdiff_t>(out.row));
+      const Shape steps = runtime::row_major(lead);
+      if (left != runtime::numel(from)) return std::nullopt;
+      for (std::size_t d = 0; d < lead.size(); ++d)
+        if (lead[d] != 1 && seen->strides[d] != steps[d]) return std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+    return out.row == 0 || rows_fit(out) ? std::optional(out) : std::nullopt;
+  }
+  bool rows_fit(const Points& p) const {
+    std::int64_t length = 1, rows = mesh_ ? mesh_->size_of(p.distinct) : 1;
+    for (std::size_t d = 0; d < p.shape.size(); ++d) (d + p.row < p.shape.size() ? rows : length) *= p.shape[d];
+    return length > 1 && length <= kLongestRow && (rows >= kFewRows || rows * length <= kLittle);
+  }
+  bool view(int i) const { return std::holds_alternative<ir::ViewOf>(node(i).op->kernel); }
+  bool joins(int i, bool with_rows) const {
+    return points_[static_cast<std::size_t>(i)].has_value() && (with_rows || elementwise(i));
+  }
   // What remat makes again is not made with what it is made of: it would live as long.
   bool again(int i) const { return node(i).attrs.has("again"); }
-  // The points that a node is computed at: its blocks and their elements.
-  bool same_points(int a, int b) const {
-    ir::Var x = node(a).outputs[0], y = node(b).outputs[0];
-    return distinct_[at(x)] == distinct_[at(y)] && g_.type(x).shape == g_.type(y).shape;
+  const ir::Type& type(ir::Var v) const { return g_.type(v); }
+
+  // What both groups are computed at, where they can be one.
+  std::optional<Points> together(const Points& a, const Points& b) const {
+    if (a.distinct != b.distinct) return std::nullopt;
+    if (a.row == b.row && a.shape == b.shape) return a;
+    if (a.row && b.row) return std::nullopt;
+    const bool first = a.row || (!b.row && runtime::numel(a.shape) > runtime::numel(b.shape));
+    Points rows = first ? a : b;
+    const Shape& other = first ? b.shape : a.shape;
+    if (rows.row == 0) {  // is the other one what broadcasting repeats along some last dimensions?
+      while (rows.row < other.size() && rows.of(other) == Points::Class::Other) ++rows.row;
+      if (!rows_fit(rows)) return std::nullopt;
+    }
+    return rows.of(other) != Points::Class::Other ? std::optional(rows) : std::nullopt;
+  }
+
+  // Whether the node can read v, made in the same program, where it computes at these points.
+  bool reads(int user, ir::Var v, const Points& p) const {
+    const Points::Class mine = p.of(type(v).shape);
+    if (p.row == 0) return mine == Points::Class::Each && !view(user);
+    if (node(user).op->reduces) return mine == Points::Class::Each && points_of(user)->row == p.row;
+    if (view(user)) return mine == Points::Class::OfRow;
+    if (p.of(type(node(user).outputs[0]).shape) == mine) return true;
+    return mine == Points::Class::OfRow && type(v).shape.size() == p.shape.size();  // spread along the row
   }
 
   // Whether one of `from` (nodes outside of `group`) leads into `group`.
@@ -132,23 +202,71 @@ class Fusion {
     return false;
   }
 
-  void join_consumers(int i) {
+  void join_consumers(int i, bool with_rows) {
     std::vector<int> groups;
     for (int u : users_[static_cast<std::size_t>(i)]) {
       int g = group_[static_cast<std::size_t>(u)];
-      if (joins(u) && same_points(i, u) && (again(i) || !again(u)) &&
-          std::find(groups.begin(), groups.end(), g) == groups.end())
+      if (joins(u, with_rows) && (again(i) || !again(u)) && std::find(groups.begin(), groups.end(), g) == groups.end())
         groups.push_back(g);
     }
     int home = i;
     for (int g : groups) {
       if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kGroup)
         continue;
+      const auto points = together(*points_[static_cast<std::size_t>(home)], *points_[static_cast<std::size_t>(g)]);
+      if (!points || !all_read(home, g, *points)) continue;
       if (reaches(users_outside(home, g), g)) continue;
       if (home != i && reaches(users_outside(g, home), home)) continue;  // the other way round as well
       merge(home, g);
+      points_[static_cast<std::size_t>(g)] = points;
       home = g;
     }
+  }
+
+  // Whether all that nodes of these groups take from one another can be read at these points.
+  bool all_read(int a, int b, const Points& points) const {
+    for (int g : {a, b})
+      for (int m : members_[static_cast<std::size_t>(g)]) {
+        if (points.row == 0 && !elementwise(m)) return false;
+        for (int u : users_[static_cast<std::size_t>(m)]) {
+          const int its = group_[static_cast<std::size_t>(u)];
+          if ((its == a || its == b) && !reads(u, node(m).outputs[0], points)) return false;
+        }
+      }
+    return true;
+  }
+
+  void single(int i) {  // a group of its own, with a new name
+    std::erase(members_[static_cast<std::size_t>(group_[static_cast<std::size_t>(i)])], i);
+    group_[static_cast<std::size_t>(i)] = static_cast<int>(members_.size());
+    members_.push_back({i});
+    points_.push_back(points_of(i));
+    seen_.push_back(0);
+    summed_.push_back(false);
+  }
+
+  // A view of what comes from outside is none of the program's business, and a program of rows is worth it where
+  // something is done to each element; without, its nodes are instructions, or programs of less.
+  void settle_rows() {
+    std::vector<int> free;
+    for (std::size_t group = 0, groups = members_.size(); group < groups; ++group) {
+      std::sort(members_[group].begin(), members_[group].end());
+      const std::vector<int> nodes = members_[group];
+      const std::optional<Points> points = points_[group];
+      if (nodes.size() < 2 || !points || points->row == 0) continue;
+      const bool worth = std::any_of(nodes.begin(), nodes.end(), [&](int i) {
+        return elementwise(i) && points->of(type(node(i).outputs[0]).shape) == Points::Class::Each;
+      });
+      for (int i : nodes) {
+        const int maker = node(i).inputs.empty() ? -1 : producer_[at(node(i).inputs[0])];
+        const bool outside = maker < 0 || group_[static_cast<std::size_t>(maker)] != static_cast<int>(group);
+        if (!worth) free.push_back(i);
+        if (!worth || (view(i) && outside)) single(i);
+      }
+    }
+    std::sort(free.begin(), free.end());
+    for (std::size_t k = free.size(); k-- > 0;)
+      if (elementwise(free[k])) join_consumers(free[k], false);
   }
 
   // What uses a node of the group, outside of it and of the other one.
@@ -191,13 +309,23 @@ class Fusion {
   std::vector<int> producer_;
   std::vector<std::vector<int>> users_;
   std::vector<bool> is_result_, summed_;
-  std::vector<int> group_;                 // by node: the group, named by one of its nodes
-  std::vector<std::vector<int>> members_;  // by group
-  std::vector<std::uint64_t> seen_;        // by group: the search that last came by
+  std::vector<int> group_;                     // by node: the group
+  std::vector<std::vector<int>> members_;      // by group
+  std::vector<std::optional<Points>> points_;  // by group: of one that is or could be a program
+  std::vector<std::uint64_t> seen_;            // by group: the search that last came by
   std::uint64_t search_ = 0;
 };
 
 }  // namespace
+
+Points::Class Points::of(const runtime::Shape& other) const {
+  if (other == shape) return Class::Each;
+  if (row == 0 || row > shape.size()) return Class::Other;
+  runtime::Shape of_row(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(row));
+  if (other == of_row) return Class::OfRow;
+  of_row.resize(shape.size(), 1);
+  return other == of_row ? Class::OfRow : Class::Other;
+}
 
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
                            bool with_sums, AxisSet apart) {
@@ -206,8 +334,12 @@ std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& disti
 
 std::vector<Unit> units_alone(const ir::Graph& g) {
   std::vector<Unit> out;
-  for (const Node& n : g.nodes)
-    out.push_back({{static_cast<int>(out.size())}, std::holds_alternative<runtime::Code>(n.op->kernel), false});
+  for (const Node& n : g.nodes) {
+    Unit& u = out.emplace_back();
+    u.nodes = {static_cast<int>(out.size()) - 1};
+    u.elementwise = std::holds_alternative<runtime::Code>(n.op->kernel);
+    if (u.elementwise) u.points.shape = g.type(n.outputs[0]).shape;
+  }
   return out;
 }
 

@@ -1,5 +1,6 @@
 // Fusion: which nodes of a local graph become one instruction. Elementwise nodes over the same points that feed one
-// another become one program (one pass over memory); a sum over devices joins the contraction that it alone uses.
+// another become one program (one pass over memory), with reductions of their rows and what is made of these (softmax,
+// norms, losses and their gradients); a sum over devices joins the contraction that it alone uses.
 // Decides groups and their order; building the programs is lower_elementwise.cpp's part. A reader of columns.
 #pragma once
 #include <vector>
@@ -10,10 +11,22 @@
 
 namespace shard::exec {
 
+// The elements that nodes of one program are computed at. With `row` trailing dimensions as a row, there are values
+// with one element a row too, what a reduction leaves: their shapes lack these dimensions, or have ones there.
+struct Points {
+  runtime::Shape shape;
+  runtime::AxisSet distinct;
+  std::size_t row = 0;
+
+  enum class Class { Each, OfRow, Other };
+  Class of(const runtime::Shape& shape) const;
+};
+
 struct Unit {
   std::vector<int> nodes;    // indices into Graph::nodes, ascending
-  bool elementwise = false;  // one ElementProgram
-  bool summed = false;       // nodes: what is summed, then the psum
+  bool elementwise = false;  // one ElementProgram, over:
+  Points points = {};
+  bool summed = false;  // nodes: what is summed, then the psum
   bool effect = false;
 };
 

@@ -1,6 +1,6 @@
-// A unit of elementwise nodes becomes one program: operands from outside are inputs (broadcast by strides), constants
-// are embedded, values that something outside reads are outputs. Registers are handed out again as soon as their value
-// is dead.
+// A unit of elementwise nodes, and of reductions of rows between them, becomes one program: operands from outside are
+// inputs (broadcast by strides), constants are embedded, values that something outside reads are outputs. Registers are
+// handed out again as soon as their value is dead.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -63,28 +63,31 @@ Scalar read(DType dtype, const runtime::BufferRef& buffer) {
 class Registers {
  public:
   explicit Registers(ElementProgram& program) : program_(program) {}
-  Register take(DType t) {
-    auto& free = free_[t];
+  Register take(DType t, bool of_row) {
+    auto& free = free_[{t, of_row}];
     if (!free.empty()) {
       Register r = free.back();
       free.pop_back();
       return r;
     }
     program_.registers.push_back(t);
+    program_.of_row.push_back(of_row);
     return static_cast<Register>(program_.registers.size() - 1);
   }
-  void give(Register r) { free_[program_.registers[r]].push_back(r); }
+  void give(Register r) { free_[{program_.registers[r], program_.is_of_row(r)}].push_back(r); }
 
  private:
   ElementProgram& program_;
-  std::map<DType, std::vector<Register>> free_;
+  std::map<std::pair<DType, bool>, std::vector<Register>> free_;
 };
 
 // A unit on its way to a program.
 class ElementUnit {
  public:
   ElementUnit(Lowering& lowering, const Unit& unit)
-      : l_(lowering), unit_(unit), shape_(l_.type(node(0).outputs[0]).shape), registers_(program_) {
+      : l_(lowering), unit_(unit), shape_(unit.points.shape), registers_(program_) {
+    if (unit.points.row > 0)
+      program_.row = runtime::numel(Shape(shape_.end() - static_cast<std::ptrdiff_t>(unit.points.row), shape_.end()));
     for (std::size_t k = 0; k < unit_.nodes.size(); ++k) {
       for (ir::Var v : node(k).inputs) last_[v.id] = k;
       inner_.insert(node(k).outputs[0].id);
@@ -92,14 +95,18 @@ class ElementUnit {
   }
 
   void emit() {
-    for (std::size_t k = 0; k < unit_.nodes.size(); ++k)
+    for (std::size_t k = 0; k < unit_.nodes.size(); ++k) {
+      const bool of_row = !node(k).op->reduces && is_of_row(node(k).outputs[0]);
       for (ir::Var v : node(k).inputs)
-        if (!inner_.count(v.id) && !held_.count(v.id)) held_[v.id] = operand(l_.place(v));
+        if (!inner_.count(v.id) && !held_[of_row].count(v.id))
+          held_[of_row][v.id] =
+              operand(broadcast(l_.place(v), of_row ? l_.type(node(k).outputs[0]).shape : shape_), of_row);
+    }
     for (std::size_t k = 0; k < unit_.nodes.size(); ++k) instruction(k);
     if (outputs_.empty()) return;
     const bool parts =
         std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return runtime::is_complex(dtype(v)); });
-    if (inputs_.empty() && !parts)  // a splat is one number
+    if (inputs_.empty() && !parts && program_.row == 0)  // a splat is one number
       constants();
     else
       kernel();
@@ -109,36 +116,56 @@ class ElementUnit {
   const Node& node(std::size_t k) const { return l_.node(unit_.nodes[k]); }
   DType dtype(ir::Var v) const { return l_.type(v).dtype; }
 
+  bool is_of_row(ir::Var v) const { return unit_.points.of(l_.type(v).shape) == Points::Class::OfRow; }
+
   // Operands from outside: inputs and constants are in their registers from the start and stay there; what is the same
   // is there once.
-  Register operand(const StridedView& p) {
-    if (p.splat) {
+  Register operand(StridedView seen, bool of_row) {
+    if (seen.splat) {
       for (const auto& [key, reg] : constants_)
-        if (key == std::pair(p.dtype, *p.splat)) return reg;
-      const Register reg = registers_.take(p.dtype);
-      constants_.push_back({{p.dtype, *p.splat}, reg});
-      program_.constants.push_back({reg, p.splat->value, p.splat->integer});
+        if (key == std::pair(seen.dtype, *seen.splat) && program_.is_of_row(reg) == of_row) return reg;
+      const Register reg = registers_.take(seen.dtype, of_row);
+      constants_.push_back({{seen.dtype, *seen.splat}, reg});
+      program_.constants.push_back({reg, seen.splat->value, seen.splat->integer});
       return reg;
     }
-    StridedView seen = broadcast(p, shape_);
-    auto it = std::find_if(inputs_.begin(), inputs_.end(), [&](const StridedView& q) { return same_place(q, seen); });
-    if (it != inputs_.end()) return program_.inputs[static_cast<std::size_t>(it - inputs_.begin())];
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (same_place(inputs_[i], seen) && program_.is_of_row(program_.inputs[i]) == of_row) return program_.inputs[i];
     inputs_.push_back(std::move(seen));
-    program_.inputs.push_back(registers_.take(p.dtype));
+    program_.inputs.push_back(registers_.take(inputs_.back().dtype, of_row));
     return program_.inputs.back();
+  }
+
+  // What node k reads as operand i, of the kind that it computes with.
+  Register taken(const Node& n, std::size_t i, bool of_row) {
+    const ir::Var v = n.inputs[i];
+    if (!inner_.count(v.id)) return held_[of_row].at(v.id);
+    if (of_row || !is_of_row(v)) return held_[is_of_row(v)].at(v.id);
+    const auto [it, fresh] = held_[0].try_emplace(v.id);
+    if (fresh) {
+      it->second = registers_.take(dtype(v), false);
+      program_.code.push_back({Code::Identity, dtype(v), it->second, held_[1].at(v.id)});
+      program_.code.back().repeat = true;
+    }
+    return it->second;
   }
 
   void instruction(std::size_t k) {
     const Node& n = node(k);
     const ir::Var out = n.outputs[0];
-    const auto reg = [&](std::size_t i) { return held_.at(n.inputs[i].id); };
-    runtime::Instr code{std::get<Code>(n.op->kernel), dtype(n.inputs[n.inputs.size() == 3 ? 1 : 0]),
-                        registers_.take(dtype(out)), reg(0)};
-    if (n.inputs.size() > 1) code.b = reg(1);
-    if (n.inputs.size() > 2) code.c = reg(2);
+    const bool of_row = is_of_row(out);
+    std::vector<Register> from;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) from.push_back(taken(n, i, of_row && !n.op->reduces));
+    const auto* elementwise = std::get_if<Code>(&n.op->kernel);  // else of a view: the same elements, or along rows
+    runtime::Instr code{elementwise ? *elementwise : Code::Identity, dtype(n.inputs[n.inputs.size() == 3 ? 1 : 0]), 0,
+                        from[0]};
+    code.reduce = n.op->reduces;
+    if (from.size() > 1) code.b = from[1];
+    if (from.size() > 2) code.c = from[2];
     if (code.code == Code::Convert && code.type == dtype(out)) code.code = Code::Identity;
+    code.dst = registers_.take(dtype(out), of_row);
     program_.code.push_back(code);
-    held_[out.id] = code.dst;
+    held_[of_row][out.id] = code.dst;
     if (l_.needed(out)) {
       outputs_.push_back(out);
       program_.outputs.push_back(code.dst);
@@ -146,8 +173,9 @@ class ElementUnit {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const ir::Var v = n.inputs[i];
       const auto before = n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-      const bool again = std::find(n.inputs.begin(), before, v) != before;
-      if (inner_.count(v.id) && last_[v.id] == k && !l_.needed(v) && !again) registers_.give(held_[v.id]);
+      if (!inner_.count(v.id) || last_[v.id] != k || std::find(n.inputs.begin(), before, v) != before) continue;
+      if (!l_.needed(v)) registers_.give(held_[is_of_row(v)].at(v.id));
+      if (is_of_row(v) && held_[0].count(v.id)) registers_.give(held_[0].at(v.id));
     }
     if (!l_.needed(out) && !last_.count(out.id)) registers_.give(code.dst);  // dead code
   }
@@ -170,9 +198,15 @@ class ElementUnit {
     const Mesh* mesh = l_.mesh();
     const AxisSet distinct = l_.axes(node(0).outputs[0]);
     const bool result = std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.is_result(v); });
-    const Anchors order = order_of(inputs_, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
+    std::vector<StridedView> each;  // operands of one element a row lie in another order
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (!program_.is_of_row(program_.inputs[i])) each.push_back(inputs_[i]);
+    Anchors order = order_of(each, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
+    const auto lead = static_cast<int>(shape_.size() - unit_.points.row);
+    if (std::any_of(order.begin(), order.end(), [&](const Anchor& a) { return a.before > lead; }))
+      order = anchored(distinct, 0);  // a row is not taken apart
     std::vector<StridedView> made;
-    for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, shape_));
+    for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, l_.type(v).shape));
     std::vector<View> in, out;
     for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
     for (const StridedView& p : made) out.push_back(view_of(p, order, mesh));
@@ -189,19 +223,21 @@ class ElementUnit {
   Lowering::InPlace in_place(const std::vector<StridedView>& made, AxisSet distinct) const {
     Lowering::InPlace pairs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!alone(inputs_, i) || inputs_[i].distinct != distinct || !lies_as(inputs_[i], made[0])) continue;
+      if (!alone(inputs_, i) || inputs_[i].distinct != distinct) continue;
       for (std::size_t o = 0; o < made.size(); ++o)
-        if (made[o].dtype == inputs_[i].dtype) pairs.emplace_back(static_cast<int>(o), static_cast<int>(i));
+        if (made[o].dtype == inputs_[i].dtype && made[o].shape == inputs_[i].shape && lies_as(inputs_[i], made[o]))
+          pairs.emplace_back(static_cast<int>(o), static_cast<int>(i));
     }
     return pairs;
   }
 
   Lowering& l_;
   const Unit& unit_;
-  const Shape& shape_;
+  const Shape& shape_;  // of the points
   ElementProgram program_;
   Registers registers_;
-  std::map<std::int32_t, Register> held_;     // by value: of operands from outside, and of the unit's own so far
+  // By value: of operands from outside, and of the unit's own so far. First those with all elements, then one a row.
+  std::map<std::int32_t, Register> held_[2];
   std::map<std::int32_t, std::size_t> last_;  // the last node of the unit that reads it
   std::set<std::int32_t> inner_;              // values of the unit
   std::vector<StridedView> inputs_;
@@ -213,10 +249,13 @@ class ElementUnit {
 
 void lower_elementwise(Lowering& l, const Unit& unit) {
   const Node& first = l.node(unit.nodes.front());
-  const bool same_type = std::get<Code>(first.op->kernel) == Code::Convert &&
-                         l.type(first.inputs[0]).dtype == l.type(first.outputs[0]).dtype;  // only the weakness changed
-  const bool same_memory = ir::host_copy(first) != ir::HostCopy::None && !l.around().alone();
-  if (unit.nodes.size() == 1 && (same_type || same_memory)) return l.put(first.outputs[0], l.place(first.inputs[0]));
+  if (unit.nodes.size() == 1) {
+    const bool same_type =
+        std::get<Code>(first.op->kernel) == Code::Convert &&
+        l.type(first.inputs[0]).dtype == l.type(first.outputs[0]).dtype;  // only the weakness changed
+    const bool same_memory = ir::host_copy(first) != ir::HostCopy::None && !l.around().alone();
+    if (same_type || same_memory) return l.put(first.outputs[0], l.place(first.inputs[0]));
+  }
   ElementUnit(l, unit).emit();
 }
 

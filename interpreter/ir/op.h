@@ -218,6 +218,9 @@ struct OpDef {
   // Bytes that the kernel copies first to memory of its own, as the operands lie (views without data); `summed` as for
   // kernel_sum.
   std::int64_t (*copies)(const KernelCall&, int summed) = nullptr;
+  // What the kernel does where that is a reduction along the attribute `axes`, which vanish: it may be done row by row
+  // with what stands before and after it.
+  std::optional<runtime::Reduce> reduces = {};
   bool any_order = false;  // the kernels write results whose dimensions lie in any order, not row-major only
   bool in_place = false;   // the kernel may write the result over operand 0: it changes some elements of it
   double flops = 1;        // per point of the factor space

@@ -15,6 +15,8 @@ using TypeSet = std::uint8_t;
 inline constexpr TypeSet kBools = 1, kIntegers = 2, kFloats = 4, kKeys = 8, kComplexes = 16;
 inline constexpr TypeSet kNumbers = kIntegers | kFloats, kPlain = kBools | kNumbers, kAnyType = kPlain | kKeys;
 
+enum class Reduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
+
 enum class Gives : std::uint8_t {
   Same,   // an element of the operands' type (of three operands: of the last two's)
   Truth,  // a bool

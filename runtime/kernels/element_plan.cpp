@@ -18,9 +18,11 @@ class Renamer {
     if (r >= name_.size() || types.size() >= kNone)
       throw RuntimeError("kernel", "an elementwise program has too many registers");
     types.push_back(p_.registers[r]);
+    of_row.push_back(p_.is_of_row(r));
     return name_[r] = static_cast<std::uint16_t>(types.size() - 1);
   }
   std::vector<DType> types;
+  std::vector<bool> of_row;
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
@@ -28,11 +30,19 @@ class Renamer {
   std::vector<std::uint16_t> name_;
 };
 
-// Registers must be as wide as the code takes and gives them, or a step would write beyond its slot.
+// Registers must be as wide and as many as the code takes and gives them, or a step would write beyond its slot.
 void check(const ElementProgram& p, const Instr& i) {
   const CodeFacts& code = facts(i.code);
+  if (i.reduce || i.repeat) {
+    const bool good = p.row > 1 && i.a < p.registers.size() && i.dst < p.registers.size() &&
+                      p.registers[i.a] == i.type && p.registers[i.dst] == i.type && p.is_of_row(i.a) == i.repeat &&
+                      p.is_of_row(i.dst) != i.repeat;
+    if (good) return;
+    throw RuntimeError("kernel", "an elementwise program takes rows where there are none");
+  }
+  const bool of_row = p.is_of_row(i.dst);
   const auto holds = [&](std::uint16_t r, std::size_t bytes) {
-    return r < p.registers.size() && held_bytes(p.registers[r]) == bytes;
+    return r < p.registers.size() && held_bytes(p.registers[r]) == bytes && p.is_of_row(r) == of_row;
   };
   const std::size_t width = held_bytes(i.type), first = code.operands == 3 ? 1 : width;
   bool good =
@@ -72,6 +82,8 @@ ElementProgram spelled_out(const ElementProgram& p) {
     }
     const auto one = static_cast<std::uint16_t>(out.registers.size());
     out.registers.push_back(i.type);
+    out.of_row.resize(out.registers.size());
+    out.of_row[one] = p.is_of_row(i.dst);
     out.constants.push_back({one, 1, 1});
     out.code.push_back({Code::Neg, i.type, i.dst, i.a});
     out.code.push_back({Code::Exp, i.type, i.dst, i.dst});
@@ -90,7 +102,7 @@ bool turned(const Nest<1>& n, std::int64_t item) {
          n.size[last] >= ElementPlan::kPanel && n.size[last] * item <= ElementPlan::kPanelLine;
 }
 
-ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
+ElementPlan::Input make_input(const View& v, std::uint16_t reg, std::int64_t row) {
   ElementPlan::Input in{
       ElementPlan::Way::Gather,           false, false, static_cast<std::uint8_t>(size_of(v.dtype)), reg, {},
       vector_table().narrow(v.dtype).load};
@@ -102,6 +114,7 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
     in.way = ElementPlan::Way::Direct;
   else
     in.fits = n.stride[0][n.rank - 1] == 1 && !in.load;
+  if (row > 1 && n.rank == 2 && n.stride[0][0] == 0 && n.size[1] == row && !in.load) in.way = ElementPlan::Way::Row;
   if (in.way == ElementPlan::Way::Gather && n.rank > 1) in.turned = turned(n, in.item);
   return in;
 }
@@ -109,9 +122,11 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
 void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
   if (in.size() != p.inputs.size() || out.size() != p.outputs.size() || out.empty())
     throw RuntimeError("kernel", "an elementwise program was given a wrong number of arrays");
-  const std::int64_t count = numel(out[0].shape);
+  const std::int64_t row = std::max<std::int64_t>(p.row, 1);
+  const auto points = [&](std::uint16_t r, const View& v) { return numel(v.shape) * (p.is_of_row(r) ? row : 1); };
+  const std::int64_t count = points(p.outputs[0], out[0]);
   const auto fits = [&](std::uint16_t r, const View& v) {
-    return r < p.registers.size() && held_bytes(p.registers[r]) == held_bytes(v.dtype) && numel(v.shape) == count;
+    return r < p.registers.size() && held_bytes(p.registers[r]) == held_bytes(v.dtype) && points(r, v) == count;
   };
   bool good = true;
   for (std::size_t i = 0; i < in.size(); ++i) good = good && fits(p.inputs[i], in[i]);
@@ -124,8 +139,18 @@ void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<c
 ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   const VectorTable& table = vector_table();
   check(p, i);
-  i.code = cheaper(p, i);
   const DType to = p.registers[i.dst];
+  if (i.reduce || i.repeat) {
+    ElementPlan::Step s{};
+    s.a = s.b = s.c = names.read(i.a);
+    s.dst = names.write(i.dst);
+    s.cost = 1;
+    s.item = held_bytes(i.type);
+    if (i.reduce) s.rows = std::make_shared<const ReducePlan>(reduce_plan(*i.reduce, i.type));
+    if (i.reduce) s.round = table.narrow(to).round;
+    return s;
+  }
+  i.code = cheaper(p, i);
   const CodeFacts& code = facts(i.code);
   ElementPlan::Step s{};
   s.run = i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type);
@@ -147,9 +172,11 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   const ElementProgram p = spelled_out(given);
   const VectorTable& table = vector_table();
   check_arrays(p, in, out);
-  count = numel(out[0].shape);
+  row = std::max<std::int64_t>(p.row, 1);
+  count = numel(out[0].shape) * (p.is_of_row(p.outputs[0]) ? row : 1);
   Renamer names(p);
-  for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(make_input(in[i], names.write(p.inputs[i])));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    inputs.push_back(make_input(in[i], names.write(p.inputs[i]), p.is_of_row(p.inputs[i]) ? 1 : row));
   for (const ElementProgram::Constant& c : p.constants) {
     const DType t = p.registers[c.reg];
     Constant k{names.write(c.reg), static_cast<std::uint8_t>(held_bytes(t)), {}};
@@ -163,13 +190,16 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   }
   for (const Instr& i : p.code) {
     steps.push_back(make_step(p, i, names));
-    cost += steps.back().cost;
+    cost += p.is_of_row(i.dst) && !i.reduce ? 0 : steps.back().cost;
   }
   for (std::size_t i = 0; i < out.size(); ++i)
     outputs.push_back({names.read(p.outputs[i]), static_cast<std::uint8_t>(size_of(out[i].dtype)), false, false,
                        table.narrow(out[i].dtype).store});
+  of_row = std::move(names.of_row);
   place_registers(names.types);
+  while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
+  if (row > 1) tile = std::max<std::int64_t>(tile / row, 1) * row;
 }
 
 // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.
@@ -187,7 +217,7 @@ void ElementPlan::place_registers(std::span<const DType> types) {
   }
   for (const Constant& c : constants) dies[c.reg] = end;  // filled once for many tiles
   for (const Input& i : inputs)
-    if (i.way == Way::Scalar) dies[i.reg] = end;
+    if (i.once()) dies[i.reg] = end;
   for (Output& o : outputs) {
     use(o.reg, end);
     if (o.reg < inputs.size()) inputs[o.reg].kept = true;
@@ -200,15 +230,18 @@ void ElementPlan::place_registers(std::span<const DType> types) {
   }
   struct Slot {
     std::size_t offset, width, busy;
+    bool of_row;
   };
   std::vector<Slot> slots;
   for (std::size_t r = 0; r < registers; ++r) {  // in the order of their births
     const std::size_t width = held_bytes(types[r]);
-    auto it =
-        std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.width == width && s.busy < born[r]; });
+    std::size_t& bytes = of_row[r] ? row_bytes : slot_bytes;
+    auto it = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) {
+      return s.width == width && s.busy < born[r] && s.of_row == of_row[r];
+    });
     if (it == slots.end()) {
-      slots.push_back({slot_bytes, width, 0});
-      slot_bytes += width;
+      slots.push_back({bytes, width, 0, of_row[r]});
+      bytes += width;
       it = slots.end() - 1;
     }
     it->busy = dies[r];

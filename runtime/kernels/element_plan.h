@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/element_program.h"
 #include "runtime/kernels/nest.h"
+#include "runtime/kernels/reduce_plan.h"
 #include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
@@ -17,7 +18,8 @@ namespace shard::runtime {
 inline std::size_t held_bytes(DType t) { return is_narrow(t) ? 4 : size_of(t); }
 
 struct ElementPlan {
-  enum class Way : std::uint8_t { Direct, Scalar, Gather };  // dense; one element for all; anything else
+  // Dense; one element for all; the same for each row; anything else.
+  enum class Way : std::uint8_t { Direct, Scalar, Row, Gather };
   struct Input {
     Way way = Way::Gather;
     bool fits = false;  // Gather with dense lines: a tile inside one line is used in place
@@ -27,6 +29,7 @@ struct ElementPlan {
     Nest<1> nest;
     Loop load = nullptr;  // of narrow floats: to f32
     bool turned = false;  // Gather whose neighbours lie in the dimension before the last: kPanel lines at a time
+    bool once() const { return way == Way::Scalar || way == Way::Row; }  // is filled once for many tiles
   };
   struct Constant {
     std::uint16_t reg;
@@ -37,6 +40,9 @@ struct ElementPlan {
     Loop run, round;  // `round` for what is held wider than it is, else null
     std::uint16_t a, b, c, dst;
     int cost;  // of an element, in additions
+    // In place of `run`: a reduction of rows, else elements of so many bytes are repeated along them.
+    std::shared_ptr<const ReducePlan> rows = nullptr;
+    std::size_t item = 0;
   };
   struct Output {
     std::uint16_t reg;
@@ -45,24 +51,37 @@ struct ElementPlan {
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
     Loop store = nullptr;   // of narrow floats: from f32
   };
-  static constexpr std::int64_t kTile = 512;  // elements at most; tiles of a dozen f32 registers fit the first cache
+  static constexpr std::int64_t kTile = 512;  // elements, or those of a longer row
+  // Bytes of the slots of a tile, and its least elements: with what streams through they stay in a first cache of 32
+  // KiB.
+  static constexpr std::size_t kNear = 8 * 1024;
+  static constexpr std::int64_t kNearTile = 128;
   static constexpr std::int64_t kLeastTile = 16;
   static constexpr std::size_t kScratch = 128 * 1024;                 // bytes of slots that the stack is asked for
   static constexpr std::size_t kOne = 4 * 1024;                       // for a single element
   static constexpr std::int64_t kPanel = 16, kPanelLine = 16 * 1024;  // lines; their length at most, in bytes
 
   std::int64_t count = 1, tile = kTile;
+  std::int64_t row = 1;   // elements of a row; a tile is of whole rows
   std::int64_t cost = 1;  // of an element, of all steps
   std::vector<Input> inputs;
   std::vector<Constant> constants;
   std::vector<Step> steps;
   std::vector<Output> outputs;
-  std::vector<std::size_t> slot;  // of each register: bytes before it, for each element of the tile
-  std::size_t slot_bytes = 0;
+  std::vector<std::size_t> slot;  // of each register: bytes before it, for each element of the tile, or for each row
+  std::vector<bool> of_row;       // of each register: it has one element a row
+  std::size_t slot_bytes = 0, row_bytes = 0;
+  // Elements of a register in n elements of a tile; bytes of all slots, and where a register's is.
+  std::int64_t held(std::size_t r, std::int64_t n) const { return of_row[r] ? n / row : n; }
+  std::size_t scratch_bytes() const { return slot_bytes * room(tile) + row_bytes * room(tile / row); }
+  std::size_t place(std::size_t r) const {
+    return of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile);
+  }
 
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
 
  private:
+  static std::size_t room(std::int64_t n) { return static_cast<std::size_t>((n + 15) / 16 * 16); }
   void place_registers(std::span<const DType> types);
 };
 

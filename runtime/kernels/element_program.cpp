@@ -138,14 +138,15 @@ class Run {
     const auto turned = [](const ElementPlan::Input& in) { return in.turned; };
     if (std::any_of(p_.inputs.begin(), p_.inputs.end(), turned)) begin_panels();
     const std::int64_t widest = std::min(p_.tile, to - from);
-    for (const ElementPlan::Constant& c : p_.constants) fill_slot(c.item, c.value.data(), widest, reg_[c.reg]);
+    for (const ElementPlan::Constant& c : p_.constants)
+      fill_slot(c.item, c.value.data(), p_.held(c.reg, widest), reg_[c.reg]);
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
-      if (p_.inputs[i].way == ElementPlan::Way::Scalar) fill_scalar(i, widest);
+      if (p_.inputs[i].once()) fill_once(i, p_.held(p_.inputs[i].reg, widest));
     for (std::int64_t at = from; at < to; at += p_.tile) tile(at, std::min(p_.tile, to - at));
   }
 
  private:
-  unsigned char* home(std::size_t r) const { return scratch_ + p_.slot[r] * static_cast<std::size_t>(p_.tile); }
+  unsigned char* home(std::size_t r) const { return scratch_ + p_.place(r); }
 
   void begin_panels() {
     thread_local std::vector<Panel> kept;  // memory for each piece would come from the system, and go back
@@ -154,8 +155,9 @@ class Run {
     panels_ = kept.data();
   }
 
-  void fill_scalar(std::size_t i, std::int64_t n) {
+  void fill_once(std::size_t i, std::int64_t n) {
     const ElementPlan::Input& in = p_.inputs[i];
+    if (in.way == ElementPlan::Way::Row) return gather(in.nest, in.item, inputs_[i], 0, n, reg_[in.reg]);
     if (!in.load) return fill_slot(in.item, inputs_[i], n, reg_[in.reg]);
     float value = 0;
     in.load(inputs_[i], nullptr, nullptr, &value, 1);
@@ -201,33 +203,58 @@ class Run {
         bring(i, data, at, n, reg_[in.reg]);
       return;
     }
+    if (dense) return in.load(dense, nullptr, nullptr, reg_[in.reg], n);
     std::uint16_t narrow[ElementPlan::kTile];
-    if (!dense) bring(i, data, at, n, narrow);
-    in.load(dense ? static_cast<const void*>(dense) : narrow, nullptr, nullptr, reg_[in.reg], n);
+    for (std::int64_t done = 0; done < n; done += ElementPlan::kTile) {
+      const std::int64_t some = std::min(ElementPlan::kTile, n - done);
+      bring(i, data, at + done, some, narrow);
+      in.load(narrow, nullptr, nullptr, static_cast<float*>(reg_[in.reg]) + done, some);
+    }
   }
 
   unsigned char* target(std::size_t i, std::int64_t at) const {
-    return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(at) * p_.outputs[i].item;
+    const ElementPlan::Output& o = p_.outputs[i];
+    return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(p_.held(o.reg, at)) * o.item;
+  }
+
+  // Each row of n elements to one, or one along each row.
+  void by_row(const ElementPlan::Step& s, std::int64_t n) {
+    const std::size_t item = s.rows ? s.rows->wide : s.item;
+    const auto* from = static_cast<const unsigned char*>(reg_[s.a]);
+    auto* to = static_cast<unsigned char*>(reg_[s.dst]);
+    for (std::int64_t at = 0; at < n; at += p_.row)
+      if (s.rows) {
+        reduce_row(*s.rows, from + static_cast<std::size_t>(at) * item, p_.row, to);
+        to += item;
+      } else {
+        fill_slot(item, from, p_.row, to);
+        from += item, to += static_cast<std::size_t>(p_.row) * item;
+      }
   }
 
   void tile(std::int64_t at, std::int64_t n) {
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
-      if (p_.inputs[i].way != ElementPlan::Way::Scalar) load(i, at, n);
+      if (const auto& in = p_.inputs[i]; !in.once()) load(i, p_.held(in.reg, at), p_.held(in.reg, n));
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       if (o.in_place && !(o.early && aliased_)) reg_[o.reg] = target(i, at);
     }
     for (const ElementPlan::Step& s : p_.steps) {
-      s.run(reg_[s.a], reg_[s.b], reg_[s.c], reg_[s.dst], n);
-      if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], n);
+      const std::int64_t many = p_.held(s.dst, n);
+      if (s.run)
+        s.run(reg_[s.a], reg_[s.b], reg_[s.c], reg_[s.dst], many);
+      else
+        by_row(s, n);
+      if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], many);
     }
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
+      const std::int64_t many = p_.held(o.reg, n);
       unsigned char* to = target(i, at);
       if (o.store)
-        o.store(reg_[o.reg], nullptr, nullptr, to, n);
+        o.store(reg_[o.reg], nullptr, nullptr, to, many);
       else if (reg_[o.reg] != to)
-        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * o.item);
+        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(many) * o.item);
     }
   }
 
@@ -262,7 +289,7 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   spread(
       p.count, piece,
       [&](std::int64_t from, std::int64_t to) {
-        const std::size_t bytes = p.slot_bytes * static_cast<std::size_t>(p.tile);
+        const std::size_t bytes = p.scratch_bytes();
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
           alignas(64) unsigned char scratch[ElementPlan::kScratch];
           void* reg[kRegisters];

@@ -1,10 +1,13 @@
 // Elementwise programs: straight-line code over registers, run tile by tile (blocks that fit the cache) with vector
 // instructions. One program is a fused chain: inputs are loaded (and broadcast) once, outputs stored once.
+// A program may have rows: the last elements of each view, `row` of them, belong together. Then some registers hold one
+// element a row: what a reduction of a row leaves, and what is repeated along one.
 // Codes (codes.h) are the vocabulary of the `kernel` column of elementwise operation rows; a pass fuses codes, it knows
 // no operation.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,9 +18,11 @@
 namespace shard::runtime {
 
 struct Instr {
-  Code code;
+  Code code;                           // of elements, or of rows: operands and result are of one kind
   DType type;                          // of the operands (for Select: of the two values)
   std::uint16_t dst, a, b = 0, c = 0;  // registers
+  std::optional<Reduce> reduce = {};   // in place of the code: each row of `a` to one element
+  bool repeat = false;                 // in place of the code: each element of `a` along its row
 };
 
 struct ElementProgram {
@@ -31,11 +36,15 @@ struct ElementProgram {
   std::vector<Constant> constants;
   std::vector<Instr> code;
   std::vector<std::uint16_t> outputs;  // register that output i is stored from
+  std::int64_t row = 0;                // elements of a row; 0: there are no rows
+  std::vector<bool> of_row = {};       // by register; where it is shorter: false
+  bool is_of_row(std::uint16_t r) const { return r < of_row.size() && of_row[r]; }
 };
 
 // Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the
-// same shape (that of the outputs, which are contiguous). Safe to run from several threads at once. Large runs spread
-// over oneTBB; every element is computed the same way wherever it falls, so the split does not change bits.
+// same shape (that of the outputs, which are contiguous), those of one element a row what is left without the row. Safe
+// to run from several threads at once. Large runs spread over oneTBB; every element is computed the same way wherever
+// it falls, so the split does not change bits.
 class ElementKernel {
  public:
   ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs);

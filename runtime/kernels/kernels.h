@@ -10,11 +10,10 @@
 
 #include "runtime/array/stop.h"
 #include "runtime/array/view.h"
+#include "runtime/kernels/codes.h"
 #include "runtime/kernels/nest.h"
 
 namespace shard::runtime {
-
-enum class Reduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
 
 // ---- copies.cpp: moving elements (dtype of both is the same; any type, key too)
 void copy(const View& in, const View& out);                      // same shapes; `in` and `out` may have any strides

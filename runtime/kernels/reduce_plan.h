@@ -1,6 +1,9 @@
-// The loops of one reduction of one element type. Narrow floats accumulate in f32. Shared by reductions.cpp (within a
-// block) and blocks.cpp (over blocks) only.
+// The loops of one reduction of one element type, and the tree that joins what runs of elements give. Narrow floats
+// accumulate in f32. Shared by reductions.cpp (within a block), blocks.cpp (over blocks) and element_program.cpp (of
+// rows) only.
 #pragma once
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "runtime/kernels/vector/loop_table.h"
@@ -25,6 +28,52 @@ inline ReducePlan reduce_plan(Reduce op, DType type) {
     p.load = t.narrow(type).load, p.store = t.narrow(type).store;
   }
   return p;
+}
+
+constexpr int kReduceLevels = 64;
+
+// Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements
+// apart.
+class Tree {
+ public:
+  Tree(const ReducePlan& p, unsigned char* levels, std::size_t width, std::int64_t n)
+      : p_(p), levels_(levels), width_(width), n_(n) {}
+  // Where the next leaf is to be put.
+  unsigned char* leaf() { return levels_ + width_ * static_cast<std::size_t>(depth_); }
+  void push() {
+    std::uint64_t c = count_++;
+    ++depth_;
+    for (; c & 1; c >>= 1) join();
+  }
+  const unsigned char* finish() {
+    while (depth_ > 1) join();
+    return levels_;
+  }
+
+ private:
+  void join() {
+    unsigned char* low = levels_ + width_ * static_cast<std::size_t>(depth_ - 2);
+    p_.join(low, low + width_, nullptr, low, n_);
+    --depth_;
+  }
+  const ReducePlan& p_;
+  unsigned char* levels_;
+  std::size_t width_;
+  std::int64_t n_;
+  std::uint64_t count_ = 0;
+  int depth_ = 0;
+};
+
+// A row of elements as registers hold them, in the order that reduce() has for lines.
+inline void reduce_row(const ReducePlan& p, const unsigned char* data, std::int64_t n, unsigned char* result) {
+  if (n <= kReduceRun) return p.run(data, n, result);
+  alignas(16) unsigned char levels[kReduceLevels * 8];
+  Tree tree(p, levels, 8, 1);
+  for (std::int64_t from = 0; from < n; from += kReduceRun) {
+    p.run(data + static_cast<std::size_t>(from) * p.wide, std::min(kReduceRun, n - from), tree.leaf());
+    tree.push();
+  }
+  std::memcpy(result, tree.finish(), p.wide);
 }
 
 }  // namespace shard::runtime

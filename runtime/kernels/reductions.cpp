@@ -22,39 +22,6 @@ constexpr std::int64_t kReduceColumns =
 constexpr std::int64_t kRows = 16;     // rows added one after the other
 constexpr std::int64_t kSubtree = 64;  // leaves that one task joins; a power of two, so that tasks are whole subtrees
 constexpr std::int64_t kReduceWork = 32 * 1024;  // elements a task should have at least
-constexpr int kReduceLevels = 64;
-
-// Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements
-// apart.
-class Tree {
- public:
-  Tree(const ReducePlan& p, unsigned char* levels, std::size_t width, std::int64_t n)
-      : p_(p), levels_(levels), width_(width), n_(n) {}
-  // Where the next leaf is to be put.
-  unsigned char* leaf() { return levels_ + width_ * static_cast<std::size_t>(depth_); }
-  void push() {
-    std::uint64_t c = count_++;
-    ++depth_;
-    for (; c & 1; c >>= 1) join();
-  }
-  const unsigned char* finish() {
-    while (depth_ > 1) join();
-    return levels_;
-  }
-
- private:
-  void join() {
-    unsigned char* low = levels_ + width_ * static_cast<std::size_t>(depth_ - 2);
-    p_.join(low, low + width_, nullptr, low, n_);
-    --depth_;
-  }
-  const ReducePlan& p_;
-  unsigned char* levels_;
-  std::size_t width_;
-  std::int64_t n_;
-  std::uint64_t count_ = 0;
-  int depth_ = 0;
-};
 
 struct ReduceJob {  // kept and reduced dimensions of an input, merged
   ReducePlan p;

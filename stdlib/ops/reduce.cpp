@@ -124,6 +124,7 @@ OpDef reduce_row(std::string_view signature, std::string_view doc, Reduce op, Fa
   OpDef row = internal_row(signature, doc, reduce_factors(how));
   row.derivative = std::move(derivative);
   row.kernel = reduce_kernel(op);
+  row.reduces = op;
   row.hlo = reduce_hlo(op);
   row.samples = reduce_samples(truth, op == Reduce::Prod ? 0.5 : -2);
   return row;

@@ -125,14 +125,45 @@ TEST_CASE("an optimizer's update of one array is one program with three results"
   CHECK(programs(g) == 1);
 }
 
-TEST_CASE("what needs a sum in between is two programs") {
-  Graph g = graph({f32({8, 4})}, [](Builder& b, const Vars& in) {
-    Var e = b.call("exp", {in[0]});
-    Var s = ir::reshape(b, ir::reduce_sum(b, e, {1}), {8, 1});
-    return Vars{ir::div(b, e, ir::broadcast_to(b, s, {8, 4}))};
+TEST_CASE("sums of rows and what is made of them are one program, sums of columns are not") {
+  const auto shares = [](std::int64_t axis, runtime::Shape kept) {
+    return graph({f32({8, 4})}, [&](Builder& b, const Vars& in) {
+      Var e = b.call("exp", {in[0]});
+      Var s = ir::reshape(b, ir::reduce_sum(b, e, {axis}), kept);
+      return Vars{ir::div(b, e, ir::broadcast_to(b, s, {8, 4}))};
+    });
+  };
+  const Graph rows = shares(-1, {8, 1}), columns = shares(-2, {1, 4});
+  CHECK(programs(rows) == 1);
+  CHECK(programs(columns) == 2);
+  check_order(rows);
+  check_order(columns);
+  const Graph added = graph({f32({8, 8})}, [&](Builder& b, const Vars& in) {  // along the rows, and not by row
+    return Vars{ir::add(b, b.call("tanh", {in[0]}), b.call("tanh", {ir::reduce_sum(b, in[0], {-1})}))};
   });
-  CHECK(programs(g) == 2);
-  check_order(g);
+  CHECK(programs(added) == 2);
+}
+
+TEST_CASE("a program of rows has the bits that its operations have one by one, rows of any length") {
+  for (const std::int64_t n : {2, 3, 64, 511, 512, 1024, 1500, 5000})
+    for (const DType t : {DType::F32, DType::F64, DType::BF16}) {
+      const Type x = Type::of(DType::F32, {40, n}), scale = Type::of(DType::F32, {n});
+      const Graph g = graph({x, scale}, [&](Builder& b, const Vars& given) {
+        const Vars in{ir::convert(b, given[0], t), ir::convert(b, given[1], t)};
+        const auto mean = [&](Var v) {
+          Var s = ir::reshape(b, ir::reduce_sum(b, v, {-1}), {40, 1});
+          return b.call("tanh", {s});
+        };
+        Var centred = ir::sub(b, in[0], mean(in[0]));
+        Var most = b.call("reduce_max", {centred}, {{"axes", ir::Ints{-1}}});
+        Var scaled = ir::mul(b, ir::mul(b, centred, mean(ir::mul(b, centred, centred))), in[1]);
+        Var sums = ir::add(b, most, ir::reduce_sum(b, scaled, {-1}));
+        return Vars{ir::convert(b, scaled, DType::F32), ir::convert(b, sums, DType::F32)};
+      });
+      const Arrays given{numbers(x, 1), numbers(scale, 2)};
+      CHECK(programs(g) <= 2);  // the cast of the scale is one
+      CHECK(flat(execute(g, given, nullptr, {})) == flat(execute(g, given, nullptr, {}, true)));  // exact: one by one
+    }
 }
 
 TEST_CASE("two groups that need each other by turns stay apart") {

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Operations and loops of one device beside JAX's compiled ones, in one run: the time of each, and ratios. Nothing here passes or fails.
+
+    ops.py PROGRAM PYTHON_WITH_JAX [NAME...]       PROGRAM: the built `shard`; NAME: only rows whose names hold one of these
+"""
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+N = 'normal(k, %s)'
+# Name; operands; Shard's expression of `fn f(x, ...)`; JAX's. Operands are normal arrays of these shapes, or text with a Shard and a JAX form.
+ROWS = [
+    ('add, i32, 4 million', [('arange(4000000)', 'jnp.arange(4000000)')], 'x + 3', 'x + 3'),
+    ('gelu (tanh), 4 million', [(4000000,)], 'gelu(x)', 'jax.nn.gelu(x)'),
+    ('its gradient', [(4000000,)], 'grad(fn(x) = sum(gelu(x)))(x)', 'jax.grad(lambda x: jax.nn.gelu(x).sum())(x)'),
+    ('tanh, 4 million', [(4000000,)], 'tanh(x)', 'jnp.tanh(x)'),
+    ('exp, 4 million', [(4000000,)], 'exp(x)', 'jnp.exp(x)'),
+    ('softmax, 4096 x 1024', [(4096, 1024)], 'softmax(x)', 'jax.nn.softmax(x)'),
+    ('its gradient', [(4096, 1024), (4096, 1024)], 'grad(fn(x) = sum(softmax(x) * y))(x)', 'jax.grad(lambda x: (jax.nn.softmax(x) * y).sum())(x)'),
+    ('logsumexp, 4096 x 1024', [(4096, 1024)], 'logsumexp(x, axis: -1)', 'jax.nn.logsumexp(x, axis=-1)'),
+    ('layer norm, 4096 x 512', [(4096, 512)], '(x - mean(x, axis: -1, keepdims: true)) / sqrt(var(x, axis: -1, keepdims: true) + 1e-5)',
+     '(x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)'),
+    ('rms norm and gradient, 4096 x 512', [(4096, 512), (512,)], 'grad(fn(x) = sum((x / sqrt(mean(x * x, axis: -1, keepdims: true) + 1e-6) * y) ** 2))(x)',
+     'jax.grad(lambda x: ((x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * y) ** 2).sum())(x)'),
+    ('cross-entropy and gradient, 2048 x 1024', [(2048, 1024), ('arange(2048) % 1024', 'jnp.arange(2048) % 1024')],
+     'grad(fn(x) = mean(logsumexp(x, axis: -1) - sum(x * one_hot(y, 1024), axis: -1)))(x)',
+     'jax.grad(lambda x: (jax.nn.logsumexp(x, axis=-1) - (x * jax.nn.one_hot(y, 1024)).sum(-1)).mean())(x)'),
+    ('attention, 8 x 8 heads, 256 x 64', [(8, 8, 256, 64)] * 3, 'softmax(x @ y.transpose([0, 1, 3, 2]) / 8.0) @ z', 'jax.nn.softmax(x @ y.transpose(0, 1, 3, 2) / 8.0) @ z'),
+    ('product, 1024', [(1024, 1024), (1024, 1024)], 'x @ y', 'x @ y'),
+    ('dense layer with gelu, 1024 x 512 x 2048', [(1024, 512), (512, 2048), (2048,)], 'gelu(x @ y + z)', 'jax.nn.gelu(x @ y + z)'),
+    ('product in bf16, 1024', [('cast(normal(key(0), [1024, 1024]), bf16)', 'normal(key(0), (1024, 1024)).astype(jnp.bfloat16)')], 'x @ x', 'x @ x'),
+    ('sort, 1 million', [(1000000,)], 'sort(x)', 'jnp.sort(x)'),
+    ('running sum, 4096 x 1024', [(4096, 1024)], 'cumsum(x, axis: -1)', 'jnp.cumsum(x, axis=-1)'),
+    ('transpose, 2048 x 2048', [(2048, 2048)], 'transpose(x, [1, 0]) + 1.0', 'x.T + 1.0'),
+    ('top_k, 256 x 4096', [(256, 4096)], 'top_k(x, 8)[0]', 'jax.lax.top_k(x, 8)[0]'),
+    ('gather of rows', [(50000, 128), ('arange(32768) * 7 % 50000', 'jnp.arange(32768) * 7 % 50000')], 'x[y]', 'x[y]'),
+    ('convolution, 8 x 64 x 64 x 16', [(8, 64, 64, 16), (3, 3, 16, 32)], 'conv(x, y, padding: "SAME")',
+     'jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))'),
+    ('solve, 512', [(512, 512), (512, 512)], 'solve(x, y)', 'jnp.linalg.solve(x, y)'),
+    ('cholesky, 512', [(512, 512)], 'cholesky(x @ x.T + 512.0 * eye(512))', 'jnp.linalg.cholesky(x @ x.T + 512.0 * jnp.eye(512))'),
+    ('eigh, 256', [(256, 256)], 'eigh(x + x.T)[0]', 'jnp.linalg.eigh(x + x.T)[0]'),
+    ('svd, 128', [(128, 128)], 'svd(x)[1]', 'jnp.linalg.svd(x)[1]'),
+    ('10,000 turns of c * 0.99 + 0.1, of 8', [(8,)], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',
+     'jax.lax.scan(lambda c, _: (c * 0.99 + 0.1, None), x, None, length=10000)[0]'),
+    ('the same of one number', [((),)[0]], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',
+     'jax.lax.scan(lambda c, _: (c * 0.99 + 0.1, None), x, None, length=10000)[0]'),
+]
+LETTERS = 'xyz'
+SHARD = '''fn timed(f, args) {
+  let out = f(...args)
+  let best = 1e30
+  let begun = clock()
+  for i in 0..200 {
+    let from = clock()
+    out = f(...args)
+    let _seen = out.shape
+    best = min(best, clock() - from)
+    if clock() - begun > 1.0 { break }
+  }
+  best
+}
+'''
+JAX = '''import time, jax, jax.numpy as jnp
+from jax.random import normal, key
+def timed(f, args):
+    jax.block_until_ready(f(*args))
+    best, begun = 1e30, time.perf_counter()
+    for _ in range(200):
+        t = time.perf_counter()
+        jax.block_until_ready(f(*args))
+        best = min(best, time.perf_counter() - t)
+        if time.perf_counter() - begun > 1: break
+    return best
+'''
+
+
+def programs(rows):
+    ours, theirs = SHARD, JAX
+    for i, (name, operands, mine, jax) in enumerate(rows):
+        given = [o if isinstance(o[0] if o else 0, str) else (f'normal(key({j}), {list(o)})', f'normal(key({j}), {o})') for j, o in enumerate(operands)]
+        names = ', '.join(LETTERS[:len(given)])
+        ours += f'jit fn row{i}({names}) = {mine}\nprint("{i}", timed(row{i}, [{", ".join(o for o, _ in given)}]))\n'
+        theirs += f'print({i}, timed(jax.jit(lambda {names}: {jax}), [{", ".join(o for _, o in given)}]))\n'
+    return ours, theirs
+
+
+def told(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode: sys.exit(done.stderr)
+    return [float(line.split()[1]) for line in done.stdout.splitlines()]
+
+
+def main(shard, python, wanted):
+    rows, name = [], ''
+    for row in ROWS:
+        name = f'{name}: {row[0]}' if row[0].startswith(('its', 'the same')) else row[0]
+        if not wanted or any(w in name for w in wanted): rows.append((name, *row[1:]))
+    ours, theirs = programs(rows)
+    with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:
+        f.write(ours)
+        f.flush()
+        mine = told([shard, 'run', '--devices', '1', f.name])
+    jax = told([python, '-c', theirs])
+    print('| operation | Shard | JAX | ratio |\n| --- | --- | --- | --- |')
+    for (name, *_), a, b in zip(rows, mine, jax): print(f'| {name} | {a * 1e3:.3f} ms | {b * 1e3:.3f} ms | {a / b:.2f} |')
+    print(f'\nGeometric mean {math.exp(sum(math.log(a / b) for a, b in zip(mine, jax)) / len(rows)):.2f}, worst {max(a / b for a, b in zip(mine, jax)):.2f}')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
