@@ -67,15 +67,15 @@ class Search {
 
   std::vector<Move> run() {
     constexpr int kMost = 4000;  // steps that are looked at before the rest is gathered
-    using Entry = std::tuple<Cost, int, Cost, const Known*>;
+    using Entry = std::tuple<Cost, Cost, int, const Known*>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
     int order = 0, looked = 0;
     const Known* best = &*reached_.emplace(from_, Way{}).first;
     Cost most = price_of_rest(from_);
     if (grows(from_)) return path(*best);
-    open.emplace(ahead(from_), order++, Cost{}, best);
+    open.emplace(ahead(from_), Cost{}, order++, best);
     while (!open.empty() && (every_way_ || looked < kMost)) {
-      auto [unused, number, cost, known] = open.top();
+      auto [unused, cost, number, known] = open.top();
       open.pop();
       const auto& [state, way] = *known;
       if (way.cost < cost) continue;
@@ -87,7 +87,7 @@ class Search {
         auto [it, fresh] = reached_.try_emplace(std::move(next));
         if (!fresh && !(total < it->second.cost)) continue;
         it->second = {total, known, std::move(move)};
-        open.emplace(least, order++, total, &*it);
+        open.emplace(least, total, order++, &*it);
         if (const Cost end = total + price_of_rest(it->first); end < most) most = end, best = &*it;
       }
     }
