@@ -13,6 +13,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/regions.h"
+#include "runtime/array/stop.h"
 
 namespace shard::exec {
 namespace {
@@ -54,6 +55,7 @@ class Fusion {
     summed_.assign(g.nodes.size(), false);
     seen_.assign(g.nodes.size(), 0);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
+      runtime::Stop::ask_here();
       if (joins(static_cast<int>(i)))
         join_consumers(static_cast<int>(i));
       else if (with_sums)
