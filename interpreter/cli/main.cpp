@@ -60,7 +60,7 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
       ->check(CLI::IsMember({"always", "never"}));
   if (!c.settings) return;
   app->add_option("--devices", out.settings.devices, what_of("--devices"))
-      ->check(CLI::Range(1, shard::cli::kMostDevices))
+      ->check(CLI::Range(1, shard::embed::kMostDevices))
       ->capture_default_str()
       ->each([&out](const std::string&) { out.settings.devices_given = true; });
   app->add_flag("--exact", out.settings.exact, what_of("--exact"));

@@ -74,7 +74,7 @@ Settings with_head(Settings settings, std::string_view text) {
     if (!line.empty() && line[0] != '#') break;
     line = trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
     if (!line.starts_with(kDevices)) continue;
-    if (const auto n = number_of(trimmed(line.substr(kDevices.size())), 1, kMostDevices)) settings.devices = *n;
+    if (const auto n = number_of(trimmed(line.substr(kDevices.size())), 1, embed::kMostDevices)) settings.devices = *n;
   }
   return settings;
 }

@@ -15,8 +15,6 @@
 
 namespace shard::cli {
 
-inline constexpr int kMostDevices = 65536;
-
 struct Settings {
   int devices = 8;
   bool devices_given = false;  // by `--devices`: otherwise a plug-in's are as many as it has

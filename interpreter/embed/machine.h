@@ -10,6 +10,8 @@
 
 namespace shard::embed {
 
+inline constexpr int kMostDevices = 1 << 24;
+
 // What runs what a script computes: a target of the list (exec/target.h), or `xla`, behind a colon the path of a
 // plug-in of PJRT. Empty: what the options ask for.
 struct Runs {

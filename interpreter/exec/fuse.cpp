@@ -1,16 +1,19 @@
 // Fusion by growing groups backwards: a node joins the group of its consumers where that closes no cycle through other
 // instructions. Nodes are visited last to first, so everything that is already grouped lies behind the node in
-// question, and the only cycles to fear lead from its other consumers into the group.
+// question, and the only cycles to fear lead from its other consumers into the group. Searches for them go no further
+// than an order of the groups that is kept up to date.
 #include "interpreter/exec/fuse.h"
 
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <utility>
 
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/regions.h"
+#include "runtime/array/stop.h"
 
 namespace shard::exec {
 namespace {
@@ -33,15 +36,16 @@ class Fusion {
         distinct_(distinct),
         mesh_(mesh),
         apart_(apart),
-        producer_(g.types.size(), -1),
         users_(g.nodes.size()),
+        makers_(g.nodes.size()),
         is_result_(g.types.size(), false) {
+    std::vector<int> producer(g.types.size(), -1);
     int last_effect = -1;
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       const Node& n = g.nodes[i];
-      for (ir::Var v : n.outputs) producer_[at(v)] = static_cast<int>(i);
+      for (ir::Var v : n.outputs) producer[at(v)] = static_cast<int>(i);
       for (ir::Var v : n.inputs)
-        if (producer_[at(v)] >= 0) link(producer_[at(v)], static_cast<int>(i));
+        if (producer[at(v)] >= 0) link(producer[at(v)], static_cast<int>(i));
       if (transform::has_effects(n)) {
         if (last_effect >= 0) link(last_effect, static_cast<int>(i));
         last_effect = static_cast<int>(i);
@@ -50,10 +54,12 @@ class Fusion {
       members_.push_back({static_cast<int>(i)});
       points_.push_back(points_of(static_cast<int>(i)));
     }
+    rank_ = group_;
     for (ir::Var v : g.results) is_result_[at(v)] = true;
     summed_.assign(g.nodes.size(), false);
     seen_.assign(g.nodes.size(), 0);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
+      runtime::Stop::ask_here();
       if (joins(static_cast<int>(i), with_sums))
         join_consumers(static_cast<int>(i), with_sums);
       else if (with_sums)
@@ -63,6 +69,22 @@ class Fusion {
   }
 
   std::vector<Unit> ordered() {
+    std::vector<Unit> out;
+    for (int group : order()) {
+      Unit& u = out.emplace_back();
+      u.nodes = members_[static_cast<std::size_t>(group)];
+      u.elementwise = !summed_[static_cast<std::size_t>(group)] && (u.nodes.size() > 1 || elementwise(u.nodes.front()));
+      if (u.elementwise)
+        u.points = points_[static_cast<std::size_t>(group)].value_or(Points{type(node(u.nodes[0]).outputs[0]).shape});
+      u.summed = summed_[static_cast<std::size_t>(group)];
+      u.effect = transform::has_effects(node(u.nodes.front()));
+    }
+    return out;
+  }
+
+ private:
+  // Of all groups: each after what it uses.
+  std::vector<int> order() {
     std::vector<std::size_t> waits(members_.size(), 0);
     std::vector<std::vector<int>> after(members_.size());
     for (std::size_t i = 0; i < g_.nodes.size(); ++i)
@@ -79,29 +101,22 @@ class Fusion {
       std::sort(members_[i].begin(), members_[i].end());
       if (!members_[i].empty() && waits[i] == 0) offer(static_cast<int>(i));
     }
-    std::vector<Unit> out;
+    std::vector<int> out;
     while (!ready.empty()) {
-      int group = ready.top().second;
+      out.push_back(ready.top().second);
       ready.pop();
-      Unit u;
-      u.nodes = members_[static_cast<std::size_t>(group)];
-      u.elementwise = !summed_[static_cast<std::size_t>(group)] && (u.nodes.size() > 1 || elementwise(u.nodes.front()));
-      if (u.elementwise)
-        u.points = points_[static_cast<std::size_t>(group)].value_or(Points{type(node(u.nodes[0]).outputs[0]).shape});
-      u.summed = summed_[static_cast<std::size_t>(group)];
-      u.effect = transform::has_effects(node(u.nodes.front()));
-      out.push_back(std::move(u));
-      for (int next : after[static_cast<std::size_t>(group)])
+      for (int next : after[static_cast<std::size_t>(out.back())])
         if (--waits[static_cast<std::size_t>(next)] == 0) offer(next);
     }
     return out;
   }
 
- private:
   const Node& node(int i) const { return g_.nodes[static_cast<std::size_t>(i)]; }
   void link(int from, int to) {
     auto& users = users_[static_cast<std::size_t>(from)];
-    if (users.empty() || users.back() != to) users.push_back(to);
+    if (!users.empty() && users.back() == to) return;
+    users.push_back(to);
+    makers_[static_cast<std::size_t>(to)].push_back(from);
   }
   bool elementwise(int i) const { return std::holds_alternative<runtime::Code>(node(i).op->kernel); }
   // Of a node that may be a part of a program: elementwise, a reduction of rows, or a view that shows what has one
@@ -177,29 +192,42 @@ class Fusion {
     return mine == Points::Class::OfRow && type(v).shape.size() == p.shape.size();  // spread along the row
   }
 
-  // Whether one of `from` (nodes outside of `group`) leads into `group`.
-  bool reaches(const std::vector<int>& from, int group) {
+  // The groups that these nodes' groups lead to, or come from, as far as a rank that they do not pass; no more than
+  // kVisits of them, sorted by rank.
+  using Links = std::vector<std::vector<int>>;
+  std::vector<int> connected(const std::vector<int>& from, const Links& links, int low, int high) {
     ++search_;
-    std::size_t visits = 0;
-    std::vector<int> open;
-    auto visit = [&](int g) {
-      if (seen_[static_cast<std::size_t>(g)] == search_) return;
-      seen_[static_cast<std::size_t>(g)] = search_;
-      open.push_back(g);
+    std::vector<int> out;
+    auto visit = [&](int n) {
+      const int g = group_[static_cast<std::size_t>(n)], rank = rank_[static_cast<std::size_t>(g)];
+      if (rank < low || rank > high || std::exchange(seen_[static_cast<std::size_t>(g)], search_) == search_) return;
+      out.push_back(g);
     };
-    for (int n : from) visit(group_[static_cast<std::size_t>(n)]);
-    while (!open.empty()) {
-      int g = open.back();
-      open.pop_back();
-      if (++visits > kVisits) return true;
-      for (int m : members_[static_cast<std::size_t>(g)])
-        for (int u : users_[static_cast<std::size_t>(m)]) {
-          int next = group_[static_cast<std::size_t>(u)];
-          if (next == group) return true;
-          visit(next);
-        }
-    }
-    return false;
+    for (int n : from) visit(n);
+    for (std::size_t i = 0; i < out.size() && out.size() <= kVisits; ++i)
+      for (int m : members_[static_cast<std::size_t>(out[i])])
+        for (int n : links[static_cast<std::size_t>(m)]) visit(n);
+    std::sort(out.begin(), out.end(),
+              [&](int a, int b) { return rank_[static_cast<std::size_t>(a)] < rank_[static_cast<std::size_t>(b)]; });
+    return out;
+  }
+
+  // Whether no other group lies between these two. Ranks are an order of the groups in which each is before what uses
+  // it (Pearce and Kelly): where the two can be one, what follows the first has its rank after the second's.
+  bool adjacent(int a, int b) {
+    if (rank_[static_cast<std::size_t>(a)] > rank_[static_cast<std::size_t>(b)]) std::swap(a, b);
+    const std::vector<int> after = connected(users_outside(a, b), users_, 0, rank_[static_cast<std::size_t>(b)]);
+    if (after.empty()) return true;
+    if (after.back() == b || after.size() > kVisits) return false;
+    std::vector<int> order =
+        connected({b}, makers_, rank_[static_cast<std::size_t>(after.front())], rank_[static_cast<std::size_t>(b)]);
+    if (order.size() > kVisits) return false;
+    order.insert(order.end(), after.begin(), after.end());
+    std::vector<int> ranks;
+    for (int g : order) ranks.push_back(rank_[static_cast<std::size_t>(g)]);
+    std::sort(ranks.begin(), ranks.end());
+    for (std::size_t i = 0; i < order.size(); ++i) rank_[static_cast<std::size_t>(order[i])] = ranks[i];
+    return true;
   }
 
   void join_consumers(int i, bool with_rows) {
@@ -214,9 +242,7 @@ class Fusion {
       if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kGroup)
         continue;
       const auto points = together(*points_[static_cast<std::size_t>(home)], *points_[static_cast<std::size_t>(g)]);
-      if (!points || !all_read(home, g, *points)) continue;
-      if (reaches(users_outside(home, g), g)) continue;
-      if (home != i && reaches(users_outside(g, home), home)) continue;  // the other way round as well
+      if (!points || !all_read(home, g, *points) || !adjacent(home, g)) continue;
       merge(home, g);
       points_[static_cast<std::size_t>(g)] = points;
       home = g;
@@ -258,12 +284,15 @@ class Fusion {
         return elementwise(i) && points->of(type(node(i).outputs[0]).shape) == Points::Class::Each;
       });
       for (int i : nodes) {
-        const int maker = node(i).inputs.empty() ? -1 : producer_[at(node(i).inputs[0])];
-        const bool outside = maker < 0 || group_[static_cast<std::size_t>(maker)] != static_cast<int>(group);
+        const auto& makers = makers_[static_cast<std::size_t>(i)];
+        const bool outside = makers.empty() || group_[static_cast<std::size_t>(makers[0])] != static_cast<int>(group);
         if (!worth) free.push_back(i);
         if (!worth || (view(i) && outside)) single(i);
       }
     }
+    rank_.assign(members_.size(), 0);
+    int rank = 0;
+    for (int group : order()) rank_[static_cast<std::size_t>(group)] = rank++;
     std::sort(free.begin(), free.end());
     for (std::size_t k = free.size(); k-- > 0;)
       if (elementwise(free[k])) join_consumers(free[k], false);
@@ -300,18 +329,20 @@ class Fusion {
     for (int m : a) group_[static_cast<std::size_t>(m)] = into;
     b.insert(b.end(), a.begin(), a.end());
     a.clear();
+    int& rank = rank_[static_cast<std::size_t>(into)];
+    rank = std::max(rank, rank_[static_cast<std::size_t>(from)]);
   }
 
   const ir::Graph& g_;
   const std::vector<AxisSet>& distinct_;
   const runtime::Mesh* mesh_;
   AxisSet apart_;
-  std::vector<int> producer_;
-  std::vector<std::vector<int>> users_;
+  std::vector<std::vector<int>> users_, makers_;
   std::vector<bool> is_result_, summed_;
   std::vector<int> group_;                     // by node: the group
   std::vector<std::vector<int>> members_;      // by group
   std::vector<std::optional<Points>> points_;  // by group: of one that is or could be a program
+  std::vector<int> rank_;                      // by group: none but of higher rank use it
   std::vector<std::uint64_t> seen_;            // by group: the search that last came by
   std::uint64_t search_ = 0;
 };

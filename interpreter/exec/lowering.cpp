@@ -9,6 +9,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/factor_layout.h"
+#include "runtime/array/stop.h"
 #include "runtime/kernels/element_program.h"
 #include "runtime/kernels/kernels.h"
 
@@ -91,6 +92,7 @@ void Lowering::run() {
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
   if (around_.part && !around_.nan_check) return lower_together(*this, units);
   for (const Unit& u : units) {
+    runtime::Stop::ask_here();
     emit(u);
     if (around_.nan_check) check_nans(*this, node(u.nodes.back()));
   }

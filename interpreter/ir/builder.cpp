@@ -8,6 +8,7 @@
 #include "interpreter/ir/complex_parts.h"
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/ir/linear.h"
+#include "runtime/array/stop.h"
 
 namespace shard::ir {
 namespace {
@@ -82,6 +83,7 @@ Var Builder::param(Type type) {
 
 Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions,
                      std::vector<Type> result_types, std::shared_ptr<const FactorRule> rule) {
+  runtime::Stop::ask_here();
   Node n;
   n.op = &op;
   n.attrs = std::move(attrs);

@@ -184,9 +184,16 @@ class FlowBuilder {
       if (!e.operand) flow(e);
   }
 
-  // x goes on as it is; `like` lends it the layout of its dimensions, which are the last ones of x.
+  // x goes on as it is; `like` lends it the layout of its dimensions, which are the last ones of x: for good where it
+  // is settled, of a value that was laid out.
   void follow(Scope& s, const Node& n) {
     edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
+    const Sharding settled = s.of[at(n.inputs[1])];
+    Sharding& out = s.of[at(n.outputs[0])];
+    if (s.graph->type(n.inputs[1]).mesh)
+      for (std::size_t d = 0; d < std::min(settled.dims.size(), out.dims.size()); ++d)
+        if (const auto& dim = settled.dims[settled.dims.size() - 1 - d]; !dim.open)
+          out.dims[out.dims.size() - 1 - d] = dim;
     const runtime::Shape &x = s.graph->type(n.inputs[0]).shape, &like = s.graph->type(n.inputs[1]).shape;
     ir::FactorRule rule;
     ir::ValueFactors theirs, mine;

@@ -1,12 +1,12 @@
-// How a value gets from one layout to another: the cheapest sequence of moves, found by a search over layouts (Dijkstra
-// on the bytes that one device gives, then on the number of steps), and the nodes that are made of it. The way into a
+// How a value gets from one layout to another: the cheapest sequence of moves, found by a search over layouts (A* on
+// the bytes that one device gives, then on the number of steps), and the nodes that are made of it. The way into a
 // unreduced sum, which explicit layouts can ask for, moves nothing: a value that is split is placed in zeros, one that
 // is whole is kept by the first device of the axis only.
 #include <algorithm>
 #include <map>
 #include <queue>
-#include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "interpreter/ir/collective.h"
 #include "interpreter/transform/passes.h"
@@ -48,49 +48,50 @@ Cost communicating(const ir::Collective& c, std::int64_t bytes, std::int64_t dev
   return {ir::comm_cost(c, bytes, devices).sent, 1, 1};
 }
 
-struct Reached {
-  Cost cost;
-  State before;
-  Move move;
-  bool start = false;
-};
-
 class Search {
  public:
   Search(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item, State from, State to, bool sums)
       : mesh_(mesh), shape_(shape), item_(item), from_(std::move(from)), to_(std::move(to)), sums_(sums) {
     kept_.resize(shape_.size());
     for (std::size_t d = 0; d < shape_.size(); ++d) {
-      while (kept_[d] < from_.split[d].size() && kept_[d] < to_.split[d].size() &&
-             from_.split[d][kept_[d]] == to_.split[d][kept_[d]])
-        ++kept_[d];
-      for (std::size_t i = kept_[d]; i < from_.split[d].size(); ++i) involved_.add(from_.split[d][i]);
-      for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i)
-        involved_.add(to_.split[d][i]), wanted_.add(to_.split[d][i]);
+      const Axes &a = from_.split[d], &b = to_.split[d];
+      kept_[d] = static_cast<std::size_t>(common(from_.split, d));
+      wanted_.insert(wanted_.end(), b.begin() + static_cast<std::ptrdiff_t>(kept_[d]), b.end());
+      for (std::size_t i = kept_[d]; i < a.size(); ++i) involved_.add(a[i]);
     }
+    const AxisSet leaving = involved_ - AxisSet::of(wanted_);
+    involved_ |= AxisSet::of(wanted_);
+    every_way_ = involved_.count() <= 4;
+    least_ = local_bytes(to_) / mesh_.size_of(leaving);
   }
 
   std::vector<Move> run() {
-    if (auto direct = growing()) return *direct;
-    using Entry = std::tuple<Cost, int, State>;
+    constexpr int kMost = 4000;  // steps that are looked at before the rest is gathered
+    using Entry = std::tuple<Cost, Cost, int, const Known*>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-    int order = 0;
-    reached_[from_] = {{}, {}, {}, true};
-    open.emplace(Cost{}, order++, from_);
-    while (!open.empty()) {
-      auto [cost, unused, state] = open.top();
+    int order = 0, looked = 0;
+    const Known* best = &*reached_.emplace(from_, Way{}).first;
+    Cost most = price_of_rest(from_);
+    if (grows(from_)) return path(*best);
+    open.emplace(ahead(from_), Cost{}, order++, best);
+    while (!open.empty() && (every_way_ || looked < kMost)) {
+      auto [unused, cost, number, known] = open.top();
       open.pop();
-      if (reached_[state].cost < cost) continue;
-      if (state == to_) return path(state);
+      const auto& [state, way] = *known;
+      if (way.cost < cost) continue;
+      if (state == to_) return path(*known);
       for (auto& [next, move, step] : neighbours(state)) {
-        Cost total = cost + step;
-        auto it = reached_.find(next);
-        if (it != reached_.end() && !(total < it->second.cost)) continue;
-        reached_[next] = {total, state, move, false};
-        open.emplace(total, order++, next);
+        ++looked;
+        const Cost total = cost + step, least = total + ahead(next);
+        if (least > most) continue;
+        auto [it, fresh] = reached_.try_emplace(std::move(next));
+        if (!fresh && !(total < it->second.cost)) continue;
+        it->second = {total, known, std::move(move)};
+        open.emplace(least, total, order++, &*it);
+        if (const Cost end = total + price_of_rest(it->first); end < most) most = end, best = &*it;
       }
     }
-    throw std::logic_error("no way between two layouts");  // gathering everything and slicing is always one
+    return path(*best);
   }
 
  private:
@@ -99,27 +100,87 @@ class Search {
     Move move;
     Cost cost;
   };
+  struct Way;
+  using Known = std::pair<const State, Way>;
+  struct Way {
+    Cost cost;
+    const Known* before = nullptr;  // null: the start
+    Move move;
+  };
 
-  // Nothing to be gathered or moved: slices, and reductions that are scattered where their axes are wanted.
-  std::optional<std::vector<Move>> growing() const {
+  // Axes of dimension d that are as in the target, from the first one on.
+  std::ptrdiff_t common(const Split& split, std::size_t d) const {
+    const Axes &a = split[d], &b = to_.split[d];
+    return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  }
+  std::int64_t astray(const Split& split, std::size_t d) const {  // parts by the others
+    std::int64_t n = 1;
+    for (auto a = split[d].begin() + common(split, d); a != split[d].end(); ++a) n *= mesh_.size_of(*a);
+    return n;
+  }
+
+  // Nothing is to be gathered or moved.
+  bool grows(const State& s) const {
     for (std::size_t d = 0; d < shape_.size(); ++d)
-      if (kept_[d] != from_.split[d].size()) return std::nullopt;
+      if (astray(s.split, d) > 1) return false;
+    return true;
+  }
+
+  // From anywhere: what is not as in the target is gathered; the rest are slices, and reductions that are scattered
+  // where their axes are wanted.
+  std::vector<Move> rest(const State& s) const {
     std::vector<Move> moves;
-    AxisSet unreduced = from_.unreduced;
+    AxisSet unreduced = s.unreduced;
     auto reduce = [&] {
       if (!unreduced.empty()) moves.push_back({Move::Kind::Reduce, unreduced.list()});
       unreduced = {};
     };
-    if (!sums_) reduce();
+    if (!sums_ || !grows(s)) reduce();
     for (std::size_t d = 0; d < shape_.size(); ++d)
-      for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i) {
+      if (astray(s.split, d) > 1)
+        moves.push_back(
+            {Move::Kind::Gather, {s.split[d].begin() + common(s.split, d), s.split[d].end()}, static_cast<int>(d)});
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      for (auto i = static_cast<std::size_t>(common(s.split, d)); i < to_.split[d].size(); ++i) {
         AxisId a = to_.split[d][i];
         bool scatter = unreduced.has(a);
         unreduced.remove(a);
         moves.push_back({scatter ? Move::Kind::ScatterReduce : Move::Kind::Slice, {a}, static_cast<int>(d)});
       }
     reduce();
-    return merged(std::move(moves));
+    return moves;
+  }
+  // At most; several steps for slices.
+  Cost price_of_rest(const State& s) const {
+    const std::int64_t bytes = local_bytes(s), n = mesh_.size_of(s.unreduced);
+    Cost out{0, 0, static_cast<int>(wanted_.size())};
+    if (n > 1) out = out + communicating({.combine = runtime::Reduce::Sum}, bytes, n);
+    std::int64_t parts = 1;
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      if (const std::int64_t tail = astray(s.split, d); tail > 1)
+        out = out + communicating({.join = "axis"}, bytes * std::exchange(parts, parts * tail), tail);
+    return out;
+  }
+
+  // What is still to be sent, at least: an axis that is astray leaves its dimension, alone or by a permutation of all,
+  // after which only what the target has no place for leaves. Gathers send what a value grows by.
+  Cost ahead(const State& s) const {
+    auto leaves = [&](std::int64_t n) { return Cost{least_ / n * (n - 1), 1, 1}; };
+    Cost alone, permuted, out;
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      const std::int64_t tail = astray(s.split, d);
+      if (tail == 1) continue;
+      alone = alone + leaves(tail);
+      const std::int64_t extra = mesh_.size_of(s.split[d]) / mesh_.size_of(to_.split[d]);
+      if (extra > 1) permuted = permuted + leaves(extra);
+    }
+    if (alone.steps > 0) {
+      const std::int64_t growth = local_bytes(to_) - local_bytes(s);
+      alone.sent = std::max(alone.sent, growth);
+      permuted.sent = std::max(permuted.sent, growth);
+      out = std::min(alone, permuted + Cost{least_, 1, 1});
+    }
+    return s.unreduced.empty() ? out : out + leaves(mesh_.size_of(s.unreduced));
   }
 
   std::int64_t local_bytes(const State& s) const {
@@ -130,11 +191,32 @@ class Search {
   }
   bool fits(const Split& split, std::size_t d) const { return shape_[d] % mesh_.size_of(split[d]) == 0; }
 
+  // Of these axes the ones to try at the end of `axes`, dimension d. Where there are many, the target's next one, and
+  // one of each size: they are as good as each other until a permutation.
+  Axes candidates(const Axes& axes, std::size_t d, AxisSet among, AxisSet unreduced) const {
+    if (every_way_) return among.list();
+    Axes out;
+    std::vector<std::int64_t> sizes;
+    auto offer = [&](AxisId a) {
+      const std::int64_t n = unreduced.has(a) ? -mesh_.size_of(a) : mesh_.size_of(a);
+      if (!among.has(a) || std::find(sizes.begin(), sizes.end(), n) != sizes.end()) return;
+      sizes.push_back(n);
+      out.push_back(a);
+    };
+    const Axes& target = to_.split[d];
+    if (axes.size() < target.size() && std::equal(axes.begin(), axes.end(), target.begin())) offer(target[axes.size()]);
+    for (AxisId a : (among - AxisSet::of(wanted_)).list()) offer(a);
+    for (AxisId a : target) offer(a);
+    for (AxisId a : wanted_) offer(a);
+    return out;
+  }
+
   std::vector<Neighbour> neighbours(const State& s) const {
     std::vector<Neighbour> out;
     std::int64_t bytes = local_bytes(s);
-    AxisSet placed;
-    for (const auto& axes : s.split) placed |= AxisSet::of(axes);
+    AxisSet free = AxisSet::of(wanted_);
+    for (const auto& axes : s.split) free = free - AxisSet::of(axes);
+    if (!sums_) free = free - s.unreduced;
     if (!s.unreduced.empty()) {
       Axes all = s.unreduced.list();
       std::int64_t n = mesh_.size_of(all);
@@ -143,18 +225,15 @@ class Search {
       out.push_back({next, {Move::Kind::Reduce, all}, communicating({.combine = runtime::Reduce::Sum}, bytes, n)});
     }
     for (std::size_t d = 0; d < s.split.size(); ++d) {
-      for (AxisId a : wanted_.list()) {
-        bool scatter = s.unreduced.has(a);
-        if (placed.has(a) || (scatter && !sums_)) continue;
+      for (AxisId a : candidates(s.split[d], d, free, s.unreduced)) {
         State next = s;
         next.split[d].push_back(a);
         next.unreduced.remove(a);
         if (!fits(next.split, d)) continue;
-        std::int64_t n = mesh_.size_of(a);
-        if (scatter)
+        if (s.unreduced.has(a))
           out.push_back({next,
                          {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)},
-                         communicating({.combine = runtime::Reduce::Sum, .split = "axis"}, bytes, n)});
+                         communicating({.combine = runtime::Reduce::Sum, .split = "axis"}, bytes, mesh_.size_of(a))});
         else
           out.push_back({next, {Move::Kind::Slice, {a}, static_cast<int>(d)}, {0, 0, 1}});
       }
@@ -176,50 +255,41 @@ class Search {
         }
       }
     }
-    permutations(s, bytes, out);
+    State next = s;
+    for (std::size_t d = 0; d < s.split.size(); ++d) next.split[d].resize(kept_[d]);
+    arrange(s, bytes, next, involved_ - s.unreduced, 0, out);
     return out;
   }
 
-  // Every other split with as many parts in each dimension.
-  void permutations(const State& s, std::int64_t bytes, std::vector<Neighbour>& out) const {
-    State next = s;
-    AxisSet used;
-    for (std::size_t d = 0; d < s.split.size(); ++d) {
-      next.split[d].resize(kept_[d]);
-      used |= AxisSet::of(next.split[d]);
-    }
-    used |= s.unreduced;
-    arrange(s, bytes, next, used, 0, out);
-  }
-
-  void arrange(const State& s, std::int64_t bytes, State& next, AxisSet used, std::size_t d,
+  // Other splits with as many parts in each dimension: every one, or the one that is nearest to the target.
+  bool arrange(const State& s, std::int64_t bytes, State& next, AxisSet among, std::size_t d,
                std::vector<Neighbour>& out) const {
     if (d == s.split.size()) {
       if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, communicating({.pairs = true}, bytes, 1)});
-      return;
+      return !every_way_;
     }
     std::int64_t want = mesh_.size_of(s.split[d]), have = mesh_.size_of(next.split[d]);
-    if (have == want) return arrange(s, bytes, next, used, d + 1, out);
-    for (AxisId a : involved_.list()) {
-      if (used.has(a) || want % (have * mesh_.size_of(a))) continue;
-      AxisSet more = used;
-      more.add(a);
+    if (have == want) return arrange(s, bytes, next, among, d + 1, out);
+    for (AxisId a : candidates(next.split[d], d, among, {})) {
+      if (want % (have * mesh_.size_of(a))) continue;
+      AxisSet others = among;
+      others.remove(a);
       next.split[d].push_back(a);
-      arrange(s, bytes, next, more, d, out);
+      if (arrange(s, bytes, next, others, d, out)) return true;
       next.split[d].pop_back();
     }
+    return false;
   }
 
-  std::vector<Move> path(State s) const {
+  // To this one, and on by what rest() says.
+  std::vector<Move> path(const Known& end) const {
     std::vector<Move> moves;
-    while (true) {
-      const Reached& r = reached_.at(s);
-      if (r.start) break;
-      moves.push_back(r.move);
-      if (r.move.kind == Move::Kind::Permute) route(r.before.split, s.split, moves.back());
-      s = r.before;
+    for (const Known* at = &end; const Known* before = at->second.before; at = before) {
+      moves.push_back(at->second.move);
+      if (moves.back().kind == Move::Kind::Permute) route(before->first.split, at->first.split, moves.back());
     }
     std::reverse(moves.begin(), moves.end());
+    for (Move& m : rest(end.first)) moves.push_back(std::move(m));
     return merged(std::move(moves));
   }
 
@@ -276,8 +346,11 @@ class Search {
   State from_, to_;
   bool sums_;
   std::vector<std::size_t> kept_;  // by dimension: leading axes that both layouts have, which stay where they are
-  AxisSet involved_, wanted_;
-  std::map<State, Reached> reached_;
+  AxisSet involved_;               // the others
+  Axes wanted_;                    // those that the target has
+  bool every_way_;                 // few axes: every arrangement is tried
+  std::int64_t least_;             // bytes of the smallest block on the way
+  std::map<State, Way> reached_;
 };
 
 // Moves that bring a value of this global shape from one split to another and reduce `unreduced` (those of

@@ -365,8 +365,23 @@ AxisSet Partitioner::settle_unreduced(const Node& n) {
       carries({*n.op, in, n.attrs, {}, &g_, n.inputs}, operands, axes, wanted(n.outputs[0]),
               bytes_of(g_.type(n.outputs[0]))))
     return axes;
-  for (Var v : n.inputs) finish(v);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i)
+    if (!unfinished(n.inputs[i]).empty()) finish_as(n.inputs[i], finished(n, i));
   return {};
+}
+
+// How operand i of n is finished: as propagation says, or where nobody else uses it scattered as the result wants it.
+Sharding Partitioner::finished(const Node& n, std::size_t i) const {
+  const Var v = n.inputs[i];
+  const Sharding& usual = wanted_.of[at(v)];
+  const RuleRef rule = uses_[at(v)] == 1 ? rule_of(g_, n) : nullptr;
+  if (!rule || n.outputs.size() != 1) return usual;
+  const FactorAxes axes = project(*rule, rule->results[0], wanted(n.outputs[0]), *context_.mesh).axes;
+  Sharding out = layout_of(*rule, rule->operands[i], axes, *context_.mesh);
+  if (!out.split_axes().contains(unfinished(v) | values_[at(v)].layout.split_axes())) return usual;
+  out.unreduced = usual.unreduced;
+  out.unreduced_kind = usual.unreduced_kind;
+  return out;
 }
 
 namespace {

@@ -69,6 +69,7 @@ class Partitioner {
   void finish(ir::Var v);  // into the layout that propagation wants
   void place(ir::Var v);
   void finish_as(ir::Var v, const Sharding& layout);
+  Sharding finished(const ir::Node& n, std::size_t i) const;
   AxisSet settle_unreduced(const ir::Node& n);
 
   void operation(const ir::Node& n);

@@ -10,6 +10,7 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/transform/flow.h"
+#include "runtime/array/stop.h"
 
 namespace shard::transform {
 namespace {
@@ -84,6 +85,7 @@ class Propagation {
   }
 
   void visit(FlowItem& item, int level) {
+    runtime::Stop::ask_here();
     std::vector<Projection> known;
     bool any = false;
     for (const auto& v : item.values) {

@@ -9,6 +9,11 @@
 
 namespace shard::runtime {
 
+const Stop*& Stop::here() {
+  thread_local const Stop* of_thread = nullptr;
+  return of_thread;
+}
+
 void Stop::begin(double seconds, std::int64_t steps) {
   constexpr double kLongest = 1e9;  // thirty years: the clock counts nanoseconds
   steps_ = 0;

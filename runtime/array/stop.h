@@ -1,7 +1,7 @@
 // What ends a run before its time: somebody asked for it, or its time or its steps are used up. One a Pool, so that
 // whoever has the pool of an engine can ask: the evaluator at every statement, plans between operations, long kernels
-// between pieces of work. Requests come from other threads and from signal handlers; all else is of the thread that
-// runs, but for due(), which the threads of a kernel ask too.
+// between pieces of work, passes between nodes. Requests come from other threads and from signal handlers; all else is
+// of the thread that runs, but for due(), which the threads of a kernel ask too.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -27,6 +27,11 @@ class Stop {
   [[noreturn]] void raise() const;  // RuntimeError: "interrupt", "steps" or "seconds"
   void ask() const {
     if (due()) raise();
+  }
+  // Of the run that this thread is in, for those who have no pool: passes over graphs, between nodes. Null: none.
+  static const Stop*& here();
+  static void ask_here() {
+    if (const Stop* stop = here()) stop->ask();
   }
   // While one lives, the end waits for that of the call, at most a few seconds: the call overwrites its arguments, and
   // a script that is stopped shall keep its state.

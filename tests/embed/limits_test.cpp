@@ -124,6 +124,21 @@ TEST_CASE("time is limited", "[limits]") {
   CHECK(took < 0.3 + 2 * kMoment);
 }
 
+// A gradient of 128,000 operations takes seconds before anything runs: each of these moments is in another part of
+// that.
+TEST_CASE("time is limited while a function is traced, differentiated, laid out and planned", "[limits]") {
+  for (const double seconds : {0.05, 0.3, 0.8, 1.5}) {
+    Engine engine({.devices = 8, .seconds = seconds});
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(code(engine, [&] {
+            engine.run(
+                "mesh m = (@d: 8)\nfn f(x) { for i in 0..32000 { x = sin(x) * 1.01 }; x.sum() }\n"
+                "jit(grad(f))(shard ones([8]) as P(@d))");
+          }) == "seconds");
+    CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds + 2 * kMoment);
+  }
+}
+
 TEST_CASE("recursion is limited", "[limits]") {
   Engine engine({.devices = 8, .recursion = 50});
   CHECK(code(engine, [&] { engine.run("fn deep(n) = if n > 0 { 1 + deep(n - 1) } else { 0 }\ndeep(200)"); }) ==

@@ -150,7 +150,7 @@ int main(void) {
   FAILS(shard_engine_create("{\"devices\": 8.5}", &engine), "options", "whole number");
   FAILS(shard_engine_create("{\"devices\": 8", &engine), "options", "`}`");
   FAILS(shard_engine_create("devices=8", &engine), "options", "an object");
-  FAILS(shard_engine_create("{\"devices\": 0}", &engine), "options", "1 to 65,536");
+  FAILS(shard_engine_create("{\"devices\": 0}", &engine), "options", "1 to 16,777,216");
   CHECK(engine == NULL);
   OK(shard_engine_create(
       " { \"devices\": 4, \"memory\": 1e8, \"steps\": 100000, \"seconds\": 20, \"recursion\": 100, \"exact\": true, \"debug_nans\": false, \"read\": true, \"write\": false } ",

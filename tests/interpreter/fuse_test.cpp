@@ -1,6 +1,9 @@
 // Fusion: what becomes one instruction and what must not, and random graphs of chains, broadcasts, sums and
 // rearrangements that give the same as one operation after another does, on one device and on meshes.
 #include "interpreter/exec/fuse.h"
+
+#include <chrono>
+
 #include "interpreter/transform/distinct.h"
 #include "tests/interpreter/execute.h"
 
@@ -178,6 +181,21 @@ TEST_CASE("two groups that need each other by turns stay apart") {
   check_order(g);
   Arrays args = {numbers(f32({4, 4}), 3)};
   check_close(flat(execute(g, args, nullptr, {})), run(g, args));
+}
+
+// Forward from x to sin(x), and back by cos(x): what is computed early and used late leads past every other group.
+TEST_CASE("the gradient of a long chain is few programs, found in time that grows with its length") {
+  constexpr int kSteps = 20000;
+  Graph g = graph({f32({4})}, [](Builder& b, const Vars& in) {
+    Vars x = in;
+    for (int i = 0; i < kSteps; ++i) x.push_back(b.call("sin", {x.back()}));
+    Var d = x.back();
+    for (int i = kSteps; i-- > 0;) d = ir::mul(b, d, b.call("cos", {x[static_cast<std::size_t>(i)]}));
+    return Vars{d};
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(programs(g) < 3 * kSteps / 40);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // 0.1 s; it was 40
 }
 
 TEST_CASE("random graphs are ordered soundly and give the same fused") {

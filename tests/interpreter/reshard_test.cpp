@@ -1,5 +1,6 @@
 // Every layout into every other on 2 x 2 x 2 devices, unreduced sums included: the blocks that arrive are those that
 // cutting the whole value gives, and no step holds more than it must.
+#include "interpreter/ir/collective.h"
 #include "interpreter/transform/passes.h"
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
@@ -149,4 +150,45 @@ TEST_CASE("axes of other sizes take each other's place where the blocks are as m
       CHECK(join(Lockstep(m).run(g, {split(whole, *m, all[i])})[0], type.shape, *m, all[j]).values() == whole.values());
     }
   CHECK(communicates(moved(m, type, spec({{0}, {}}), spec({{1, 2}, {}}))) == std::vector<std::string>{"ppermute(64)"});
+}
+
+// Every arrangement of seven axes takes minutes to list. What is sent is by `comm_cost`; gathering a value and slicing
+// it again sends what is missing of the whole.
+TEST_CASE("layouts of eight axes are reached at once, and for no more than a gather") {
+  std::vector<std::pair<std::string, std::int64_t>> axes;
+  for (char c = 'a'; c < 'i'; ++c) axes.emplace_back(std::string(1, c), 2);
+  MeshRef m = mesh(axes);
+  Type type = f32({256, 256});
+  Array whole = numbers(type, 7);
+  auto sent = [&](const Graph& g) {
+    std::int64_t n = 0;
+    for (const auto& r : transform::account(g, m.get()).comm) {
+      std::int64_t devices = 1;
+      for (std::size_t i = 0; i < r.axes.size(); ++i) devices *= 2;
+      n += ir::comm_cost(*r.op->comm, r.given, devices).sent;
+    }
+    return n;
+  };
+  std::uint32_t state = 1;
+  auto draw = [&](std::uint32_t n) { return ((state = state * 1664525 + 1013904223) >> 16) % n; };
+  auto drawn = [&] {
+    Axes order;
+    for (AxisId a = 0; a < 8; ++a) order.insert(order.begin() + static_cast<std::ptrdiff_t>(draw(a + 1u)), a);
+    Sharding s = spec({{}, {}});
+    for (AxisId a : order)
+      if (const std::uint32_t d = draw(3); d < 2) s.dims[d].axes.push_back(a);
+    return s;
+  };
+  int wrong = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Sharding from = drawn(), to = drawn();
+    const Graph g = moved(m, type, from, to);
+    const std::int64_t block = 4 * runtime::numel(runtime::local_shape(*m, type.shape, from));
+    wrong += sent(g) > 4 * 256 * 256 - block;
+    if (i % 40 == 0)
+      CHECK(join(Lockstep(m).run(g, {split(whole, *m, from)})[0], type.shape, *m, to).values() == whole.values());
+  }
+  CHECK(wrong == 0);
+  // 256 KB over 128 devices are 2 KB a block: a permutation of it, then two axes of two are gathered from 2 KB.
+  CHECK(sent(moved(m, type, spec({{0, 1, 2}, {3, 4, 5, 6}}), spec({{5, 3, 6}, {1, 0}}))) == 2048 + 3 * 2048);
 }

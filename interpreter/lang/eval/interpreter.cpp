@@ -29,6 +29,7 @@ Value entered(Impl& m, F body) {
   Value out;
   try {
     const Kept count(calls.entries, calls.entries + 1);
+    const Kept here(runtime::Stop::here(), &stop);
     calls.stack.run([&] { out = body(); });
   } catch (const grammar::Error& e) {
     heard(e.diagnostic.code);
