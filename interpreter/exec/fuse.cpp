@@ -220,7 +220,8 @@ class Fusion {
     if (after.empty()) return true;
     if (after.back() == b || after.size() > kVisits) return false;
     std::vector<int> order =
-        connected({b}, makers_, rank_[static_cast<std::size_t>(after.front())], rank_[static_cast<std::size_t>(b)]);
+        connected({members_[static_cast<std::size_t>(b)][0]}, makers_, rank_[static_cast<std::size_t>(after.front())],
+                  rank_[static_cast<std::size_t>(b)]);
     if (order.size() > kVisits) return false;
     order.insert(order.end(), after.begin(), after.end());
     std::vector<int> ranks;
