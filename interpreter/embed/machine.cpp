@@ -33,6 +33,11 @@ Machine::Machine(lang::Options options, const Runs& runs) {
   constexpr std::string_view kXla = "xla";
   const std::string_view engine = runs.engine;
   if (engine == kXla || engine.starts_with("xla:")) {
+    constexpr int most = 65536;  // each takes hundreds of bytes of the client's memory
+    if (options.devices > most)
+      throw runtime::RuntimeError("engine", "engine xla has at most " + std::to_string(most) + " devices, not " +
+                                                std::to_string(options.devices) +
+                                                ": more can be checked, explained and estimated");
     const auto asked = runs.all_devices ? std::nullopt : std::optional(options.devices);
     xla_ = std::make_unique<xla::Engine>(table_, pool_, runs.engine.substr(std::min(engine.size(), kXla.size() + 1)),
                                          asked);
