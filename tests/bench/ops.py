@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Operations and loops of one device beside JAX's compiled ones, in one run: the time of each, and ratios. Nothing here passes or fails.
 
-    ops.py PROGRAM PYTHON_WITH_JAX [NAME...]       PROGRAM: the built `shard`; NAME: only rows whose names hold one of these
+    ops.py PROGRAM --python PYTHON_WITH_JAX [NAME...]       PROGRAM: the built `shard`; NAME: only rows whose names hold one of these
 """
+import argparse
 import math
-import os
 import subprocess
 import sys
 import tempfile
 
-N = 'normal(k, %s)'
 # Name; operands; Shard's expression of `fn f(x, ...)`; JAX's. Operands are normal arrays of these shapes, or text with a Shard and a JAX form.
 ROWS = [
     ('add, i32, 4 million', [('arange(4000000)', 'jnp.arange(4000000)')], 'x + 3', 'x + 3'),
@@ -44,7 +43,7 @@ ROWS = [
     ('svd, 128', [(128, 128)], 'svd(x)[1]', 'jnp.linalg.svd(x)[1]'),
     ('10,000 turns of c * 0.99 + 0.1, of 8', [(8,)], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',
      'jax.lax.scan(lambda c, _: (c * 0.99 + 0.1, None), x, None, length=10000)[0]'),
-    ('the same of one number', [((),)[0]], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',
+    ('the same of one number', [()], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',
      'jax.lax.scan(lambda c, _: (c * 0.99 + 0.1, None), x, None, length=10000)[0]'),
 ]
 LETTERS = 'xyz'
@@ -92,21 +91,26 @@ def told(command):
     return [float(line.split()[1]) for line in done.stdout.splitlines()]
 
 
-def main(shard, python, wanted):
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('shard')
+    p.add_argument('names', nargs='*')
+    p.add_argument('--python', default=sys.executable)
+    a = p.parse_args()
     rows, name = [], ''
     for row in ROWS:
         name = f'{name}: {row[0]}' if row[0].startswith(('its', 'the same')) else row[0]
-        if not wanted or any(w in name for w in wanted): rows.append((name, *row[1:]))
+        if not a.names or any(n in name for n in a.names): rows.append((name, *row[1:]))
     ours, theirs = programs(rows)
     with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:
         f.write(ours)
         f.flush()
-        mine = told([shard, 'run', '--devices', '1', f.name])
-    jax = told([python, '-c', theirs])
+        mine = told([a.shard, 'run', '--devices', '1', f.name])
+    jax = told([a.python, '-c', theirs])
     print('| operation | Shard | JAX | ratio |\n| --- | --- | --- | --- |')
-    for (name, *_), a, b in zip(rows, mine, jax): print(f'| {name} | {a * 1e3:.3f} ms | {b * 1e3:.3f} ms | {a / b:.2f} |')
-    print(f'\nGeometric mean {math.exp(sum(math.log(a / b) for a, b in zip(mine, jax)) / len(rows)):.2f}, worst {max(a / b for a, b in zip(mine, jax)):.2f}')
+    for (name, *_), x, y in zip(rows, mine, jax): print(f'| {name} | {x * 1e3:.3f} ms | {y * 1e3:.3f} ms | {x / y:.2f} |')
+    print(f'\nGeometric mean {math.exp(sum(math.log(x / y) for x, y in zip(mine, jax)) / len(rows)):.2f}, worst {max(x / y for x, y in zip(mine, jax)):.2f}')
 
 
 if __name__ == '__main__':
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main()
