@@ -1,6 +1,6 @@
 // A collective on its way to steps. Over the blocks of one process it is a reduction over dimensions of memory, or
 // other strides (lower_collectives.cpp); what devices of other processes take part in is brought here first
-// (process_collectives.cpp). Used by these, groups.cpp and joined_sums.cpp only.
+// (process_collectives.cpp). Used by these, group_collectives.cpp and joined_sums.cpp only.
 #pragma once
 #include <optional>
 #include <string>
@@ -52,7 +52,7 @@ class CollectiveSteps {
   StridedView permute_devices(const StridedView& p) const;
   StridedView index_of_device() const;
   std::size_t dimension(const char* attribute, std::size_t rank) const;  // that an attribute names
-  StridedView grouped(StridedView p) const;                              // groups.cpp
+  StridedView grouped(StridedView p) const;                              // group_collectives.cpp
   // process_collectives.cpp
   StridedView combined(StridedView p) const;
   std::optional<StridedView> combined_parts(const StridedView& given) const;

@@ -8,7 +8,7 @@ namespace shard::stdlib {
 
 // clang-format off
 #define SHARD_OP_FAMILIES(F)                                                                                    \
-  F(elementwise) F(math) F(activation) F(complex) F(fourier) F(reduce) F(statistics) F(without_nan) F(contract) \
+  F(elementwise) F(math) F(activation) F(complex) F(fourier) F(reduce) F(statistics) F(softmax) F(without_nan) F(contract) \
   F(einsum) F(reshaping) F(arrange) F(axes) F(slice) F(padding) F(rotate) F(gather_scatter) F(take) F(dynamic) F(make)       \
   F(random) F(sample) F(draw) F(order) F(search) F(segments) F(quantile) F(vectors) F(windows) F(windows_sum)   \
   F(convolution) F(pooling) F(ragged) F(resize) F(linalg) F(determinant) F(least_squares) F(control)            \

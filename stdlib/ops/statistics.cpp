@@ -7,44 +7,10 @@
 #include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/reduction.h"
 
 namespace shard::stdlib {
 namespace {
-
-constexpr std::int64_t kLast = -1;
-
-// The axes of a call, the shape of its result, and the pieces to get there.
-struct Reduction {
-  Builder& b;
-  const Attrs& attrs;
-  Shape full;
-  Ints axes;
-  bool keep;
-
-  Reduction(Builder& builder, Var x, const Attrs& a, std::string_view op, std::optional<Ints> otherwise = std::nullopt)
-      : b(builder), attrs(a), full(builder.type(x).shape), keep(flag_or(a, "keepdims", false)) {
-    auto given = ints_if(a, "axis");
-    axes = axes_from_end(given ? given : otherwise, static_cast<std::int64_t>(full.size()), op);
-  }
-  std::int64_t count() const {
-    std::int64_t n = 1;
-    for (auto a : axes) n *= full[static_cast<std::size_t>(from_front(a, static_cast<std::int64_t>(full.size())))];
-    return n;
-  }
-  // `row` over the axes. With `out` the reduction itself is laid out so, where dimensions are not kept.
-  Expr run(std::string_view row, Var x) const {
-    if (axes.empty()) return {b, x};
-    Attrs a{{"axes", axes}};
-    return {b, b.call(row, {x}, keep ? a : with_out(a, attrs))};
-  }
-  Expr kept(std::string_view row, Var x) const { return {b, expand(b, run(row, x), ones_at(full, axes))}; }
-  Var finish(Var reduced) const {
-    if (!keep) return reduced;
-    Shape shape = ones_at(full, axes);
-    if (attrs.has("out")) return b.call("reshape", {reduced}, with_out({{"shape", shape}}, attrs));
-    return expand(b, reduced, shape);
-  }
-};
 
 void need_elements(const Reduction& r, std::string_view op) {
   if (r.count() == 0)
@@ -148,56 +114,6 @@ Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {r.finish(call("sqrt", {r.run("reduce_sum", squared_size(x))}))};
 }
 
-// The largest element, finite, and without a derivative: it only keeps exponentials in range.
-Expr safe_peak(const Reduction& r, const Expr& x) {
-  Expr peak = r.kept("reduce_max", ir::real_part(r.b, x));
-  return call("stop_gradient", {select(call("isfinite", {peak}), peak, 0.0)});
-}
-
-// The logarithm of the sum of exp(x), each as `weighted`.
-template <class Weighted>
-Vars log_of_sum(const Reduction& r, const Expr& x, Weighted weighted) {
-  Expr peak = safe_peak(r, x);
-  Expr sum = r.kept("reduce_sum", weighted(call("exp", {x - peak})));
-  Expr y = call("log", {sum}) + peak;
-  return {r.keep ? y.var() : expand(r.b, y, erase_axes(r.full, r.axes))};
-}
-
-// log |sum(by * exp(x))|, and nan where the sum is below 0 (SciPy and JAX); what is taken 0 times may be infinite.
-Vars weighted_logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  auto [x, by] = inexact_pair(b, in);
-  if (ir::is_complex(b, x)) fail("type", "logsumexp: `b:` is for real numbers");
-  const auto shape = runtime::broadcast(b.type(in[0]).shape, b.type(in[1]).shape);
-  if (!shape)
-    fail("shape", "logsumexp: the weights `b:`, " + runtime::to_string(b.type(in[1])) + ", do not fit " +
-                      runtime::to_string(b.type(in[0])));
-  x = {b, ir::broadcast_to(b, x, *shape)};
-  x = select({b, ir::broadcast_to(b, call("ne", {by, by.number(0)}), *shape)}, x,
-             -std::numeric_limits<double>::infinity());
-  const Reduction r{b, x, attrs, "logsumexp"};
-  const Expr weights = by;
-  return log_of_sum(r, x, [&](const Expr& e) { return weights * e; });
-}
-
-Vars logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  if (in.size() > 1) return weighted_logsumexp(b, in, attrs);
-  Reduction r{b, in[0], attrs, "logsumexp"};
-  Expr x = as_inexact(b, in[0]);
-  if (r.count() == 0) return {r.finish(call("log", {r.run("reduce_sum", x)}))};  // -inf, of nothing
-  return log_of_sum(r, x, [](const Expr& e) { return e; });
-}
-
-ir::Compose softmax(bool logarithm) {
-  return [logarithm](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-    Reduction r{b, in[0], attrs, logarithm ? "log_softmax" : "softmax", Ints{kLast}};
-    Expr x = as_inexact(b, in[0]);
-    if (r.count() == 0) return {x};
-    Expr shifted = x - call("stop_gradient", {r.kept("reduce_max", ir::real_part(b, x))}), e = call("exp", {shifted});
-    Expr sum = r.kept("reduce_sum", e);
-    return {logarithm ? shifted - call("log", {sum}) : e / sum};
-  };
-}
-
 ir::Compose arg_extreme(std::string_view op, std::string_view row) {
   return [=](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
     Var x = in[0];
@@ -248,13 +164,6 @@ void register_statistics(OpTable& t) {
       {"[4, 6]; [4, 6] [4, 6] has_weights=true; [4, 6] [4] axis=[0] has_weights=true; "
        "[2, 4, 6] [6] axis=[-1] keepdims=true has_weights=true",
        ir::Range{0.5, 2}});
-  add("logsumexp(x, axis: ints? = none, keepdims: bool = false, b: array? = none)",
-      "log(sum(exp(x))) without overflow; with weights b, log(sum(b * exp(x))).", logsumexp,
-      {"[4, 6]; [4, 6] axis=[0]; [2, 4, 6] axis=[-2] keepdims=true; i32[4, 2] 1..5; "
-       "[4, 6] [6] 0.5..2 axis=[-1] has_b=true; [6] [4, 1] 0.5..2 axis=[0] has_b=true",
-       ir::Range{-2, 2}, "[2, 4, 6] axis=[0, 2]"});
-  add("softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.", softmax(false));
-  add("log_softmax(x, axis: ints = -1)", "The logarithm of softmax.", softmax(true));
   add("any(x, axis: ints? = none, keepdims: bool = false)", "Whether one element is true (not 0).",
       truth("any", "reduce_or"));
   add("all(x, axis: ints? = none, keepdims: bool = false)", "Whether all elements are true (not 0).",
