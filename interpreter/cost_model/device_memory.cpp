@@ -116,7 +116,9 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
   Memory out;
   const auto add = [&](MemoryCause why, std::int64_t bytes) { out.whys[static_cast<std::size_t>(why)] += bytes; };
   std::vector<ir::Type> learned;
+  const std::vector<int> uses = ir::count_uses(program.local);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (uses[at(program.local.params[i])] == 0) continue;
     const bool becomes = i < donated.size() && donated[i];
     const MemoryCause why = reasons.of_argument(i, becomes);
     if (becomes) learned.push_back(program.local.type(program.local.params[i]));

@@ -180,7 +180,9 @@ const MemoryUse& Measured::memory() const {
                              runtime::size_of(a.type.dtype));
   };
   MemoryUse use;
-  for (const ArrayInfo& a : arguments_) use.arguments += one(a);
+  const std::vector<int> uses = ir::count_uses(p.local);
+  for (std::size_t i = 0; i < arguments_.size(); ++i)  // one that nothing reads need not be there
+    if (uses[at(p.local.params[i])] > 0) use.arguments += one(arguments_[i]);
   for (const ArrayInfo& r : p.results) use.results += one(r);
   Finished done = finish(std::move(lowering.draft()), nullptr, refs);
   use.temporaries = done.most.bytes;

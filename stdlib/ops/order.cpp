@@ -1,9 +1,10 @@
 // What follows an order: sort, argsort, top_k, and running sums, products and maxima. The rows work along the last
-// dimension, which they need whole; users' axes are brought there and back.
+// dimension, which they need whole but for running totals; users' axes are brought there and back.
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
+#include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
@@ -212,10 +213,46 @@ Vars complex_scan_prod(Builder& b, std::span<const Var> in, const Attrs& attrs) 
   return {x};
 }
 
+// Along a split dimension each device runs over its own block, and takes in the totals of the blocks before it (behind
+// it), which are gathered.
+Vars scan_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, Scan how) {
+  Expr y{b, b.emit(c.call.op, in, c.attrs).at(0)};
+  const auto s = split_dim(c, 0, c.call.in[0].shape.size() - 1);
+  if (!s) return {y};
+  const bool reverse = flag_or(c.attrs, "reverse", false);
+  const auto end = [&](Var x, bool first) {
+    const std::int64_t at = first ? 0 : b.type(x).shape.back() - 1;
+    return b.call("slice", {x}, {{"start", Ints{at}}, {"limit", Ints{at + 1}}, {"step", Ints{1}}});
+  };
+  Expr totals{b, gathered(b, end(y, reverse), *s)};
+  const Shape shape = totals.type().shape;
+  const auto over_all = [&](Var x) { return Expr{b, ir::broadcast_to(b, x, shape)}; };
+  const Expr here = over_all(device_position(b, s->axes));
+  const Expr block =
+      over_all(b.call("iota", {}, {{"shape", Shape{shape.back()}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}}));
+  // An extreme of the block's own changes none of them.
+  const Expr nothing = how == Scan::Sum    ? over_all(totals.number(0))
+                       : how == Scan::Prod ? over_all(totals.number(1))
+                                           : over_all(end(in[0], !reverse));
+  const Expr others = select(reverse ? lt(here, block) : lt(block, here), totals, nothing);
+  const Expr all{b, ir::broadcast_to(b, end(b.emit1(c.call.op, {others}, c.attrs), reverse), y.type().shape)};
+  constexpr std::string_view rows[] = {"add", "mul", "maximum", "minimum"};
+  return {b.call(rows[static_cast<std::size_t>(how)], {all, y})};
+}
+
 void register_scans(OpTable& t) {
   auto add = [&](std::string_view signature, std::string_view doc, std::string_view said, Scan op,
                  ir::Derivative derivative) {
     OpDef row = order_row(signature, doc, said);
+    row.factors = [](const OpCall& call) {
+      FactorRule rule = whole_last(call);
+      if (call.in[0].dtype != DType::Bool)
+        rule.factors[static_cast<std::size_t>(rule.operands[0].back()[0])].kind = halo_of(call.in[0]);
+      return rule;
+    };
+    row.partition = [op](Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+      return scan_locally(b, c, in, op);
+    };
     row.derivative = std::move(derivative);
     row.flops = 1;
     row.hlo = [op](const hlo::Use& u) { return running_hlo(u, op); };

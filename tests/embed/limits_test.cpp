@@ -139,6 +139,18 @@ TEST_CASE("time is limited while a function is traced, differentiated, laid out 
   }
 }
 
+// A device's block of x is a row, of w a column: w's gradient, a column of 4096 numbers of 4 bytes, is summed over
+// @data.
+TEST_CASE("types and plans are for 16,777,216 devices, the most there may be", "[limits]") {
+  Engine engine({.devices = 1 << 24});
+  const Value comm = engine.run(
+      "mesh m = (@data: 4096, @model: 4096)\nlet (w, x) = (shard f32[4096, 4096] as P(_, @model), shard f32[4096, "
+      "4096] "
+      "as P(@data))\ncomm(grad(fn(w, x) = sum(x @ w)), w, x)");
+  CHECK(comm.show() == "{psum: {count: 1, bytes: 16384}}");
+  CHECK_THROWS_AS(Engine({.devices = (1 << 24) + 1}), Error);
+}
+
 TEST_CASE("recursion is limited", "[limits]") {
   Engine engine({.devices = 8, .recursion = 50});
   CHECK(code(engine, [&] { engine.run("fn deep(n) = if n > 0 { 1 + deep(n - 1) } else { 0 }\ndeep(200)"); }) ==
