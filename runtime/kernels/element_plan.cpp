@@ -200,6 +200,16 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
   if (row > 1) tile = std::max<std::int64_t>(tile / row, 1) * row;
+  const auto room = [](std::int64_t n) { return static_cast<std::size_t>((n + 15) / 16 * 16); };
+  for (std::size_t r = 0; r < slot.size(); ++r)
+    offset.push_back(of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile));
+  scratch_bytes = slot_bytes * room(tile) + row_bytes * room(tile / row);
+  few = count <= kLeastTile && row == 1 && slot.size() <= kFewRegisters &&
+        slot_bytes * static_cast<std::size_t>(kLeastTile) <= kFewBytes &&
+        std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; });
+  for (const Constant& c : constants)
+    for (std::int64_t i = 0; few && i < kLeastTile; ++i)
+      filled.insert(filled.end(), c.value.begin(), c.value.begin() + c.item);
 }
 
 // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.

@@ -54,15 +54,20 @@ struct ElementPlan {
   static constexpr std::int64_t kTile = 512;  // elements, or those of a longer row
   // Bytes of the slots of a tile, and its least elements: with what streams through they stay in a first cache of 32
   // KiB.
-  static constexpr std::size_t kNear = 8 * 1024;
+  static constexpr std::size_t kNear = 12 * 1024;
   static constexpr std::int64_t kNearTile = 128;
   static constexpr std::int64_t kLeastTile = 16;
-  static constexpr std::size_t kScratch = 128 * 1024;                 // bytes of slots that the stack is asked for
-  static constexpr std::size_t kOne = 4 * 1024;                       // for a single element
+  static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
+  static constexpr std::size_t kFewBytes = 4 * 1024;   // of slots for kLeastTile elements
+  static constexpr std::size_t kFewRegisters = 128;
   static constexpr std::int64_t kPanel = 16, kPanelLine = 16 * 1024;  // lines; their length at most, in bytes
 
   std::int64_t count = 1, tile = kTile;
-  std::int64_t row = 1;   // elements of a row; a tile is of whole rows
+  std::int64_t row = 1;  // elements of a row; a tile is of whole rows
+  // There are at most kLeastTile elements, as in loops of small things, and nothing is to be brought together: then
+  // `filled` has each constant that often.
+  bool few = false;
+  std::vector<unsigned char> filled;
   std::int64_t cost = 1;  // of an element, of all steps
   std::vector<Input> inputs;
   std::vector<Constant> constants;
@@ -72,16 +77,13 @@ struct ElementPlan {
   std::vector<bool> of_row;       // of each register: it has one element a row
   std::size_t slot_bytes = 0, row_bytes = 0;
   // Elements of a register in n elements of a tile; bytes of all slots, and where a register's is.
-  std::int64_t held(std::size_t r, std::int64_t n) const { return of_row[r] ? n / row : n; }
-  std::size_t scratch_bytes() const { return slot_bytes * room(tile) + row_bytes * room(tile / row); }
-  std::size_t place(std::size_t r) const {
-    return of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile);
-  }
+  std::int64_t held(std::size_t r, std::int64_t n) const { return row > 1 && of_row[r] ? n / row : n; }
+  std::vector<std::size_t> offset;  // of each register: bytes in the scratch of a tile
+  std::size_t scratch_bytes = 0;
 
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
 
  private:
-  static std::size_t room(std::int64_t n) { return static_cast<std::size_t>((n + 15) / 16 * 16); }
   void place_registers(std::span<const DType> types);
 };
 

@@ -101,28 +101,45 @@ inline void move_one(std::size_t item, const void* from, void* to) {
     std::memcpy(to, from, item);
 }
 
-// Where there is one element, as in loops over scalars: nothing is cut, filled or kept in place.
-void run_one(const ElementPlan& p, void* const* inputs, void* const* outputs) {
-  alignas(64) unsigned char scratch[ElementPlan::kOne];
-  const auto home = [&](std::uint16_t r) { return scratch + p.slot[r] * ElementPlan::kLeastTile; };
-  for (const ElementPlan::Constant& c : p.constants) move_one(c.item, c.value.data(), home(c.reg));
+void move_few(std::size_t item, std::int64_t n, const void* from, void* to) {
+  if (n == 1)
+    move_one(item, from, to);
+  else
+    std::memmove(to, from, static_cast<std::size_t>(n) * item);
+}
+
+// Where there are few elements, as in loops of small things: nothing is cut, and results are written at the end.
+void run_few(const ElementPlan& p, void* const* inputs, void* const* outputs) {
+  alignas(64) unsigned char scratch[ElementPlan::kFewBytes];
+  unsigned char* at[ElementPlan::kFewRegisters];
+  const std::int64_t n = p.count;
+  for (std::size_t r = 0; r < p.slot.size(); ++r) at[r] = scratch + p.slot[r] * ElementPlan::kLeastTile;
+  auto* filled = const_cast<unsigned char*>(p.filled.data());  // no step writes a constant's register, or an input's
+  for (const ElementPlan::Constant& c : p.constants) {
+    at[c.reg] = filled;
+    filled += c.item * ElementPlan::kLeastTile;
+  }
   for (std::size_t i = 0; i < p.inputs.size(); ++i) {
     const ElementPlan::Input& in = p.inputs[i];
+    const bool one = in.way == ElementPlan::Way::Scalar && n > 1;
     if (in.load)
-      in.load(inputs[i], nullptr, nullptr, home(in.reg), 1);
+      in.load(inputs[i], nullptr, nullptr, at[in.reg], one ? 1 : n);
+    else if (one || in.kept)
+      move_few(in.item, one ? 1 : n, inputs[i], at[in.reg]);
     else
-      move_one(in.item, inputs[i], home(in.reg));
+      at[in.reg] = static_cast<unsigned char*>(inputs[i]);
+    if (one) fill_slot(in.load ? sizeof(float) : in.item, at[in.reg], n, at[in.reg]);
   }
   for (const ElementPlan::Step& s : p.steps) {
-    s.run(home(s.a), home(s.b), home(s.c), home(s.dst), 1);
-    if (s.round) s.round(home(s.dst), nullptr, nullptr, home(s.dst), 1);
+    s.run(at[s.a], at[s.b], at[s.c], at[s.dst], n);
+    if (s.round) s.round(at[s.dst], nullptr, nullptr, at[s.dst], n);
   }
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
     const ElementPlan::Output& o = p.outputs[i];
     if (o.store)
-      o.store(home(o.reg), nullptr, nullptr, outputs[i], 1);
+      o.store(at[o.reg], nullptr, nullptr, outputs[i], n);
     else
-      move_one(o.item, home(o.reg), outputs[i]);
+      move_few(o.item, n, at[o.reg], outputs[i]);
   }
 }
 
@@ -146,7 +163,7 @@ class Run {
   }
 
  private:
-  unsigned char* home(std::size_t r) const { return scratch_ + p_.place(r); }
+  unsigned char* home(std::size_t r) const { return scratch_ + p_.offset[r]; }
 
   void begin_panels() {
     thread_local std::vector<Panel> kept;  // memory for each piece would come from the system, and go back
@@ -281,7 +298,7 @@ ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
 void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {
   const ElementPlan& p = impl_->plan;
   if (p.count == 0) return;
-  if (p.count == 1 && p.slot_bytes * ElementPlan::kLeastTile <= ElementPlan::kOne) return run_one(p, inputs, outputs);
+  if (p.few) return run_few(p, inputs, outputs);
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
@@ -289,7 +306,7 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   spread(
       p.count, piece,
       [&](std::int64_t from, std::int64_t to) {
-        const std::size_t bytes = p.scratch_bytes();
+        const std::size_t bytes = p.scratch_bytes;
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
           alignas(64) unsigned char scratch[ElementPlan::kScratch];
           void* reg[kRegisters];
