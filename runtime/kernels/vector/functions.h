@@ -144,7 +144,11 @@ SHARD_LOOP float Log1p(float x) {
 }
 
 SHARD_LOOP float Tanh(float x) {
-  const float t = Expm1(-2.0f * magnitude(x));
+  // Expm1 of -2 |x|, which is as good without its cares: 2^k is a normal float, and k = 0 gives the core itself.
+  float c = -2.0f * magnitude(x);
+  c = c < -20.0f ? -20.0f : c;
+  const Reduced d = reduce_exp(c);
+  const float two_k = power_of_two(d.k), t = (two_k - 1.0f) + two_k * expm1_core(d.r);
   return x == x ? with_sign(t / (2.0f + t), x) : x;
 }
 SHARD_LOOP float Sigmoid(float x) { return 1.0f / (1.0f + Exp(-x)); }
