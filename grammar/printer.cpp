@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "grammar/characters.h"
 #include "grammar/operator_table.h"
 #include "grammar/overloaded.h"
 #include "grammar/parse.h"

@@ -196,6 +196,8 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     outputs.push_back({names.read(p.outputs[i]), static_cast<std::uint8_t>(size_of(out[i].dtype)), false, false,
                        table.narrow(out[i].dtype).store});
   of_row = std::move(names.of_row);
+  const auto wide = [&](std::uint16_t r) { return static_cast<std::uint8_t>(held_bytes(names.types[r])); };
+  for (Step& s : steps) s.wide = {wide(s.a), wide(s.b), wide(s.c), wide(s.dst)};
   place_registers(names.types);
   while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;

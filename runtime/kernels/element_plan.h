@@ -43,6 +43,7 @@ struct ElementPlan {
     // In place of `run`: a reduction of rows, else elements of so many bytes are repeated along them.
     std::shared_ptr<const ReducePlan> rows = nullptr;
     std::size_t item = 0;
+    std::array<std::uint8_t, 4> wide = {};  // bytes that a, b, c and dst hold an element in
   };
   struct Output {
     std::uint16_t reg;
@@ -56,6 +57,7 @@ struct ElementPlan {
   // KiB.
   static constexpr std::size_t kNear = 12 * 1024;
   static constexpr std::int64_t kNearTile = 128;
+  static constexpr std::int64_t kPart = 256;  // elements of a long row that steps without reductions take at a time
   static constexpr std::int64_t kLeastTile = 16;
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
   static constexpr std::size_t kFewBytes = 4 * 1024;   // of slots for kLeastTile elements

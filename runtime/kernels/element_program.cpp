@@ -234,6 +234,16 @@ class Run {
     return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(p_.held(o.reg, at)) * o.item;
   }
 
+  // Elements [from, from + n) of the tile.
+  void step(const ElementPlan::Step& s, std::int64_t from, std::int64_t n) {
+    const auto at = [&](std::uint16_t r, std::size_t operand) {
+      return static_cast<unsigned char*>(reg_[r]) + from * s.wide[operand];
+    };
+    void* to = at(s.dst, 3);
+    s.run(at(s.a, 0), at(s.b, 1), at(s.c, 2), to, n);
+    if (s.round) s.round(to, nullptr, nullptr, to, n);
+  }
+
   // Each row of n elements to one, or one along each row.
   void by_row(const ElementPlan::Step& s, std::int64_t n) {
     const std::size_t item = s.rows ? s.rows->wide : s.item;
@@ -247,6 +257,7 @@ class Run {
         fill_slot(item, from, p_.row, to);
         from += item, to += static_cast<std::size_t>(p_.row) * item;
       }
+    if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], p_.held(s.dst, n));
   }
 
   void tile(std::int64_t at, std::int64_t n) {
@@ -256,13 +267,20 @@ class Run {
       const ElementPlan::Output& o = p_.outputs[i];
       if (o.in_place && !(o.early && aliased_)) reg_[o.reg] = target(i, at);
     }
-    for (const ElementPlan::Step& s : p_.steps) {
-      const std::int64_t many = p_.held(s.dst, n);
-      if (s.run)
-        s.run(reg_[s.a], reg_[s.b], reg_[s.c], reg_[s.dst], many);
+    const auto by_part = [&](const ElementPlan::Step& s) {
+      return s.run && n > ElementPlan::kTile && !p_.of_row[s.dst];
+    };
+    for (auto s = p_.steps.begin(); s != p_.steps.end();) {
+      const auto end = std::find_if_not(s, p_.steps.end(), by_part);
+      for (std::int64_t from = 0; s != end && from < n; from += ElementPlan::kPart)
+        for (auto each = s; each != end; ++each) step(*each, from, std::min(ElementPlan::kPart, n - from));
+      s = end;
+      if (s == p_.steps.end()) break;
+      if (s->run)
+        step(*s, 0, p_.held(s->dst, n));
       else
-        by_row(s, n);
-      if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], many);
+        by_row(*s, n);
+      ++s;
     }
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];

@@ -23,10 +23,12 @@ struct Prod {
   SHARD_LOOP auto apply(auto x, auto y) { return codes::Mul(x, y); }
 };
 struct Max {
+  SHARD_LOOP bool before(auto x, auto y) { return x > y; }
   SHARD_LOOP auto apply(codes::Integer auto x, codes::Integer auto y) { return x > y ? x : y; }
   SHARD_LOOP auto apply(codes::Floating auto x, codes::Floating auto y) { return larger(x, y); }
 };
 struct Min {
+  SHARD_LOOP bool before(auto x, auto y) { return x < y; }
   SHARD_LOOP auto apply(codes::Integer auto x, codes::Integer auto y) { return x < y ? x : y; }
   SHARD_LOOP auto apply(codes::Floating auto x, codes::Floating auto y) { return smaller(x, y); }
 };
@@ -71,6 +73,35 @@ void run_of(const void* data, std::int64_t n, void* result) {
   *static_cast<T*>(result) = r;
 }
 
+// The largest or smallest of many floats. Comparing alone would pass over a nan and take either zero, so both are
+// looked for again, and only where there is one.
+template <class Op, class T>
+void extreme_of(const void* data, std::int64_t n, void* result) {
+  if (n < kLanes) return run_of<Op, T>(data, n, result);
+  const T* x = static_cast<const T*>(data);
+  T lane[kLanes];
+  codes::U<T> nan[kLanes];
+  const auto see = [&](std::int64_t j, T v) __attribute__((always_inline)) {
+    lane[j] = Op::before(v, lane[j]) ? v : lane[j];
+    nan[j] |= v != v ? ~codes::U<T>{0} : 0;
+  };
+  for (std::int64_t j = 0; j < kLanes; ++j) lane[j] = x[j], nan[j] = 0;
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::int64_t j = 0; j < kLanes; ++j) see(j, x[i + j]);
+  for (std::int64_t j = 0; i + j < n; ++j) see(j, x[i + j]);
+  T best = lane[0];
+  codes::U<T> any = 0;
+  for (std::int64_t j = 0; j < kLanes; ++j) best = Op::before(lane[j], best) ? lane[j] : best, any |= nan[j];
+  const auto all_of = [&](auto wanted) {
+    for (std::int64_t k = 0; k < n; ++k)
+      if (wanted(x[k])) best = combined<Op>(best, x[k]);
+  };
+  if (any) all_of([](T v) { return v != v; });
+  if (best == 0) all_of([](T v) { return v == 0; });
+  *static_cast<T*>(result) = best;
+}
+
 template <class Op, class T>
 void rows(const void* a, const void* b, const void*, void* out, std::int64_t n) {
   each<T, T>(
@@ -84,7 +115,10 @@ struct Pair {
 };
 template <class Op, class T>
 Pair both() {
-  return {run_of<Op, T>, rows<Op, T>};
+  if constexpr (kFloating<T> && (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>))
+    return {extreme_of<Op, T>, rows<Op, T>};
+  else
+    return {run_of<Op, T>, rows<Op, T>};
 }
 
 // Only what compares asks for the sign of an integer.
