@@ -4,6 +4,7 @@
 
 #include <boost/spirit/home/x3.hpp>
 
+#include "grammar/characters.h"
 #include "grammar/rules.h"
 
 namespace shard::grammar {

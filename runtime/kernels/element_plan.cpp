@@ -21,6 +21,7 @@ class Renamer {
     of_row.push_back(p_.is_of_row(r));
     return name_[r] = static_cast<std::uint16_t>(types.size() - 1);
   }
+  void same(std::uint16_t to, std::uint16_t from) { name_.at(to) = read(from); }
   std::vector<DType> types;
   std::vector<bool> of_row;
 
@@ -189,6 +190,11 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     constants.push_back(k);
   }
   for (const Instr& i : p.code) {
+    if (i.code == Code::Identity && !i.reduce && !i.repeat && p.registers.at(i.dst) == p.registers.at(i.a)) {
+      check(p, i);
+      names.same(i.dst, i.a);  // nothing is done
+      continue;
+    }
     steps.push_back(make_step(p, i, names));
     cost += p.is_of_row(i.dst) && !i.reduce ? 0 : steps.back().cost;
   }
