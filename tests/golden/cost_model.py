@@ -511,6 +511,21 @@ def a_page_for_a_browser_is_one_file():
 
 
 @case
+def a_row_of_collectives_agrees_with_itself():
+    # All are of one place in the script. By hand: a gather of S bytes over four devices takes S 3 / 4 / link; 8192 x 2048 is
+    # 64 MiB, and 2 x 96 of 256 x 256, each 256 KiB, are 48 MiB.
+    text = """mesh m = (@data: 4)
+fn whole(w) = shard w as P()
+jit fn f(x, large, a, b) = (tanh(whole(large)), scan(fn(x, (a, b)) = (tanh(tanh(x @ whole(a)) @ whole(b)), none), x, (a, b))[0])
+f(shard zeros([256, 256]) as P(@data), shard zeros([8192, 2048]) as P(@data), shard zeros([96, 256, 256]) as P(_, @data), shard zeros([96, 256, 256]) as P(_, @data))
+"""
+    _, page, _ = page_of(script(text), '--chip', chip(), '--devices', '4')
+    rows = re.findall(r'<td class=r>([^<]*)' * 5, re.search(r'id=collectives>(.*?)</table>', page, re.S).group(1))
+    check(sorted(rows) == [('1', '64.0 MiB', f'{2 ** 26 * 3 / 4 / 1e10 * 1e3:.2f} ms', '64.0 MiB', '2'),
+                           ('192', '256 KiB', f'{2 ** 18 * 3 / 4 / 1e10 * 1e6:.1f} us', '48.0 MiB', '2')], f'{rows}')
+
+
+@case
 def the_page_looks_right_in_a_browser():
     program = browser.found()
     if not program: return print('there is no Chromium: no page is looked at (apt-get install chromium)')
