@@ -266,6 +266,7 @@ class Player {
         out.compute += inside->compute * all;
         out.flops += inside->flops * all;
         out.again += inside->again * all;
+        for (const auto& [type, flops] : inside->products) out.products[type] += flops * all;
         out.bubble += inside->bubble * all;
         if (inside->bubble_at) out.bubble_at = inside->bubble_at;
         for (const auto& [span, cost] : inside->lines) out.lines[span].add(cost, all);
@@ -275,6 +276,7 @@ class Player {
         line.bytes += w.bytes * all;
         for (const Product& p : w.products) {
           (p.again ? out.again : out.flops) += p.flops() * all;
+          if (!p.again) out.products[p.dtype] += p.flops() * all;
           line.flops += p.flops() * all;
         }
       }

@@ -40,6 +40,22 @@ def a_product_takes_its_flops_or_its_bytes():
     near(say['step_seconds'], 4 * (1024 + 1024 * 1024 + 1024) / 1e11, 'bound by bytes')
 
 
+PRODUCTS = 'jit fn f(x, w, y, v) = (x @ w, y @ v)\nf(zeros([512, 1024], {a}), zeros([1024, 256], {a}), zeros([512, 1024], {b}), zeros([1024, 256], {b}))\n'
+
+
+@case
+def products_are_compared_with_the_peak_of_their_type():
+    # Two products of F flops. At half of 2 and of 1 TFLOP/s those of bf16 take F / 1e12 seconds, those of f32 F / 0.5e12; at the
+    # peak half of that, whatever the types are.
+    more, F = 'flops: {bf16: 2e12, f32: 1e12}, product_share: 0.5, bandwidth: 1e15', 2 * 512 * 1024 * 256
+    for a, b, seconds, said in (('bf16', 'bf16', 2 * F / 1e12, '50 % of the chip\'s bf16 peak\n  memory'), ('f32', 'f32', 2 * F / 0.5e12, '50 % of the chip\'s f32 peak\n  memory'),
+                                ('bf16', 'f32', F / 1e12 + F / 0.5e12, '50 % of the chip\'s peak\n    bf16 50 %\n    f32 50 %\n  memory')):
+        path = script(PRODUCTS.format(a=a, b=b))
+        p = shard('estimate', path, '--chip', chip(more))
+        check(said in re.sub('(?<=\\S) +', ' ', p.stdout), f'{a} and {b}', p)
+        near(json.loads(shard('estimate', path, '--chip', chip(more), '--json').stdout)['step_seconds'], seconds, f'{a} and {b}')
+
+
 @case
 def tiles_waves_and_fill():
     # 200 x 100 in tiles of 64 x 64: 4 x 2 = 8 tiles, 2 waves of 5; each costs (k + fill). In tiles of 64 x 32, at 0.9 of the
