@@ -57,6 +57,21 @@ def products_are_compared_with_the_peak_of_their_type():
 
 
 @case
+def types_without_a_rate_are_made_of_products_of_others():
+    # Bits of a number, with the one before the point: f64 53, f32 24, bf16 8. In n parts n (n + 1) / 2 products: f64 is 3 of f32
+    # or 7 of bf16, f32 is 3 of bf16; of integers by bytes: i64 is 2.
+    F = 2 * 2 * 512 * 1024 * 256
+    for t, rates, times, said in (('f64', 'f32: 1e12', 6, '6 products of f32'), ('f64', 'bf16: 1e12', 28, '28 products of bf16'), ('f32', 'bf16: 1e12', 6, '6 products of bf16'),
+                                  ('f64', 'f32: 1e12, bf16: 2e12', 6, '6 products of f32'), ('f64', 'f32: 1e10, bf16: 1e12', 28, '28 products of bf16'),
+                                  ('i64', 'f32: 1e12', 3, '3 products of f32'), ('f16', 'f32: 1e11, bf16: 1e12', 1, 'bf16'), ('f64', 'f64: 1e12, f32: 2e12', 1, '')):
+        more, path = f'flops: {{{rates}}}, bandwidth: 1e16', script(PRODUCTS.format(a=t, b=t))
+        p = shard('estimate', path, '--chip', chip(more))
+        check(f'no rate on record: as {said}\n' in p.stdout if said else 'no rate' not in p.stdout, f'{t} of {rates}', p)
+        check(f"100 % of the chip's {t} peak" in p.stdout, 'of what it is priced with', p)
+        near(json.loads(shard('estimate', path, '--chip', chip(more), '--json').stdout)['step_seconds'], times * F / 1e12, f'{t} of {rates}')
+
+
+@case
 def tiles_waves_and_fill():
     # 200 x 100 in tiles of 64 x 64: 4 x 2 = 8 tiles, 2 waves of 5; each costs (k + fill). In tiles of 64 x 32, at 0.9 of the
     # rate, 7 x 2 = 14 tiles, 3 waves of half the size.

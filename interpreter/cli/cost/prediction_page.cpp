@@ -28,14 +28,18 @@ std::vector<cost_model::Line> costly(const cost_model::Profile& t, const grammar
   return out;
 }
 
-// What products reach of the chip's figures for their types, each as much as there is of it.
+// What products reach of the chip's figures for their types, each as much as there is of it; types without a figure.
 std::string products_rows(const cost_model::Profile& t, const cost_model::Chip& chip) {
   if (t.flops <= 0) return "";
   double at_peak = 0;  // seconds
   std::string types;
   for (const auto& [type, flops] : t.products) {
-    at_peak += flops / chip.flops_of(type);
-    if (t.products.size() > 1) types += row("  " + std::string(runtime::name(type)), percent_text(flops, t.flops), "");
+    const cost_model::Chip::Rate rate = chip.rate_of(type);
+    at_peak += flops / rate.flops;
+    const std::string as = rate.products > 1 ? std::to_string(rate.products) + " products of " : "";
+    if (t.products.size() > 1 || rate.of != type)
+      types += row("  " + std::string(runtime::name(type)), percent_text(flops, t.flops),
+                   rate.of == type ? "" : "no rate on record: as " + as + std::string(runtime::name(rate.of)));
   }
   char rate[64];
   std::snprintf(rate, sizeof rate, "%.3g TF/s", t.flops / t.seconds / 1e12);
