@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `shard estimate` predicts, against arithmetic by hand on a chip whose numbers are round.   cost_model.py SHARD   closes with "N passed, N failed" """
-import json, os, re, sys
+import json, os, pty, re, sys
 
 import browser
 import cli
@@ -430,6 +430,25 @@ def plans_try_meshes_and_settings():
     for args in ([], ['--over', 'd'], ['--axes', 'data', '--top', '0']):
         p = shard('plan', path, '--chip', 'h100', *args)
         check(p.returncode == 2 and p.stderr.startswith('error: '), 'wrong usage', p)
+
+
+@case
+def reasons_are_whole_but_on_a_terminal():
+    text = 'mesh m = (@data: _, @model: 1)\njit fn f(w, x) = x @ w\nf(shard zeros([1024, 64]) as P(@data), shard zeros([64, 1024]) as P())\n'
+    args = ('plan', script(text), '--chip', chip(), '--devices', '6', '--axes', 'data,model')   # 3 and 6 on @data divide no 1024
+    said = [line.rstrip() for line in shard(*args).stdout.split('\n') if 'line 3' in line]
+    check(len(said) == 2 and all(s.endswith('does not divide') for s in said) and max(map(len, said)) > 80, f'in a pipe: {said}')
+    child, terminal = pty.fork()
+    if not child: os.execv(cli.SHARD, [cli.SHARD, *args])
+    shown = ''
+    while True:
+        try: part = os.read(terminal, 4096).decode()
+        except OSError: break                                # it has ended
+        if not part: break
+        shown += part
+    os.waitpid(child, 0)
+    lines = [line for line in shown.split('\r\n') if 'line 3' in line]
+    check(len(lines) == 2 and all(line.endswith('...') and len(line) == 80 for line in lines), f'on a terminal: {shown}')
 
 
 @case
