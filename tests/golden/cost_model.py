@@ -646,6 +646,15 @@ def explain_says_what_collectives_cost_on_a_chip():
 
 
 @case
+def reasons_quote_an_expression_of_one_line_whole():
+    code = 'tanh(tanh(tanh(inputs_of_the_layer @ weights_of_the_layer)))'
+    text = f'mesh m = (@d: 4)\njit fn f(inputs_of_the_layer, weights_of_the_layer) = {code}\nf(shard zeros([64, 512]) as P(_, @d), shard zeros([512, 64]) as P(@d))\n'
+    p = shard('explain', script(text), '--devices', '4')
+    words = ' '.join(p.stdout.replace('|', ' ').split())
+    check('`tanh(inputs_of_the_layer @ weights_of_the_layer)` wants it' in words and max(map(len, p.stdout.split('\n')[2:])) <= 80, 'whole, in lines of 80', p)
+
+
+@case
 def explain_says_what_is_kept_for_the_gradient():
     text = 'fn layer(w, x) = tanh(x @ w)\nfn loss(w, x, f) { for i in 0..3 { x = f(w, x) }; sum(x) }\nimport "CHIP" as c\n'.replace('CHIP', chip())
     text += 'for f in [remat(layer), layer] {\n  explain(value_and_grad(fn(w, x) = loss(w, x, f)), ones([64, 64]), ones([1024, 64]), chip: c.round)\n}\nexplain(layer, ones([4, 4]), ones([4, 4]), chip: c.round)\n'
