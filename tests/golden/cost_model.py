@@ -67,6 +67,7 @@ def types_without_a_rate_are_made_of_products_of_others():
         more, path = f'flops: {{{rates}}}, bandwidth: 1e16', script(PRODUCTS.format(a=t, b=t))
         p = shard('estimate', path, '--chip', chip(more))
         check(f'no rate on record: as {said}\n' in p.stdout if said else 'no rate' not in p.stdout, f'{t} of {rates}', p)
+        check(not said or f'<div>products of {t}<b>no rate on record: as {said}</b>' in page_of(path, '--chip', chip(more))[1], 'on the page', p)
         check(f"100 % of the chip's {t} peak" in p.stdout, 'of what it is priced with', p)
         near(json.loads(shard('estimate', path, '--chip', chip(more), '--json').stdout)['step_seconds'], times * F / 1e12, f'{t} of {rates}')
 

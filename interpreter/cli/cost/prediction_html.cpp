@@ -169,11 +169,14 @@ std::string html(const Prediction& f, const cost_model::Chip& chip, const gramma
                  const std::string& more) {
   const cost_model::Profile& t = f.of.time;
   const double wait = t.waits();
-  const std::string figures = figure("one call", time_text(t.seconds)) +
-                              figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
-                              figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
-                              figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +
-                                                   bytes_text(chip.memory) + (f.of.fits ? "" : ": does not fit"));
+  std::string figures = figure("one call", time_text(t.seconds)) +
+                        figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
+                        figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
+                        figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +
+                                             bytes_text(chip.memory) + (f.of.fits ? "" : ": does not fit"));
+  for (const auto& [type, flops] : t.products)
+    if (const std::string as = no_rate_text(chip, type); !as.empty())
+      figures += figure("products of " + std::string(runtime::name(type)), as);
   // The places of the page, in the order in which they stand.
   const std::pair<std::string_view, std::string> places[] = {
       {"{{title}}", escaped(f.call.name)},

@@ -36,10 +36,8 @@ std::string products_rows(const cost_model::Profile& t, const cost_model::Chip& 
   for (const auto& [type, flops] : t.products) {
     const cost_model::Chip::Rate rate = chip.rate_of(type);
     at_peak += flops / rate.flops;
-    const std::string as = rate.products > 1 ? std::to_string(rate.products) + " products of " : "";
     if (t.products.size() > 1 || rate.of != type)
-      types += row("  " + std::string(runtime::name(type)), percent_text(flops, t.flops),
-                   rate.of == type ? "" : "no rate on record: as " + as + std::string(runtime::name(rate.of)));
+      types += row("  " + std::string(runtime::name(type)), percent_text(flops, t.flops), no_rate_text(chip, type));
   }
   char rate[64];
   std::snprintf(rate, sizeof rate, "%.3g TF/s", t.flops / t.seconds / 1e12);
@@ -89,6 +87,13 @@ std::string waits_because(const Prediction& f, const cost_model::Chip& chip, con
 }
 
 }  // namespace
+
+std::string no_rate_text(const cost_model::Chip& chip, runtime::DType type) {
+  const cost_model::Chip::Rate rate = chip.rate_of(type);
+  if (rate.of == type) return "";
+  const std::string as = rate.products > 1 ? std::to_string(rate.products) + " products of " : "";
+  return "no rate on record: as " + as + std::string(runtime::name(rate.of));
+}
 
 std::string spaced(std::string_view words) {
   std::string out(words);
