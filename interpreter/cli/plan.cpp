@@ -2,12 +2,15 @@
 // --rules every axis that a logical name may lie on. Candidates are partitioned and played like any other script; those
 // that fail or do not fit stay in the table with the reason. All that is chosen is a setting, `--set @data=32`,
 // `--set @embed=@data`, so that the command that runs a candidate is its settings.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
 
 #include "interpreter/cli/cost/plan_search.h"
+#include "interpreter/cli/terminal.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
@@ -69,7 +72,7 @@ std::string table(const Search& s, const Arguments& a, std::size_t top) {
     for (std::size_t k = 0; k + 1 < row.size(); ++k) line += std::string(widths[k] - row[k].size() + 2, ' ') + row[k];
     const std::size_t width = std::max<std::size_t>(80, line.size() + 24);  // many columns: reasons keep their room
     line += "  " + row.back();
-    if (line.size() > width) line = line.substr(0, width - 3) + "...";
+    if (is_terminal(STDOUT_FILENO) && line.size() > width) line = line.substr(0, width - 3) + "...";
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   out += "\n" + summary(s);

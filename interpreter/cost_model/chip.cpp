@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace shard::cost_model {
 
@@ -48,17 +49,33 @@ std::span<const ChipField> chip_fields() {
   return kFields;
 }
 
-double Chip::flops_of(DType t) const {
+namespace {
+
+// Products of `narrow` that one of `wide` is made of, where it is the sum of n numbers of that type: those that count
+// are n (n + 1) / 2 (6 of bf16 for f32, as XLA has it on TPUs).
+int products_of(DType wide, DType narrow) {
+  const auto parts = [](auto a, auto b) { return static_cast<int>((a + b - 1) / b); };
+  const auto w = runtime::float_form(wide), of = runtime::float_form(narrow);
+  const int n = w && of ? parts(w->fraction + 1, of->fraction + 1)  // there is a bit before the point
+                        : parts(runtime::size_of(wide), runtime::size_of(narrow));
+  return n * (n + 1) / 2;
+}
+
+}  // namespace
+
+Chip::Rate Chip::rate_of(DType t) const {
   for (const auto& [type, rate] : flops)
-    if (type == t) return rate;
-  const std::size_t bytes = static_cast<std::size_t>(runtime::size_of(t));
-  const std::pair<DType, double>* best = nullptr;  // of the same size, else the next larger one, else the largest
+    if (type == t) return {rate, t};
+  const auto bytes = runtime::size_of(t);
+  const std::pair<DType, double>* larger = nullptr;  // of the same size, else the next larger one
+  std::optional<Rate> made;                          // else of those that are smaller the one that gives most
   for (const auto& f : flops) {
-    const auto size = static_cast<std::size_t>(runtime::size_of(f.first));
-    const auto known = best ? static_cast<std::size_t>(runtime::size_of(best->first)) : 0;
-    if (!best || (known < bytes ? size > known : size >= bytes && size < known)) best = &f;
+    const auto size = runtime::size_of(f.first);
+    if (size >= bytes && (!larger || size < runtime::size_of(larger->first))) larger = &f;
+    const int products = products_of(t, f.first);
+    if (const double rate = f.second / products; !made || rate > made->flops) made = Rate{rate, f.first, products};
   }
-  return best ? best->second : 1;
+  return larger ? Rate{larger->second, larger->first} : made.value_or(Rate{});
 }
 
 namespace {

@@ -57,7 +57,13 @@ struct Chip {
   double shared = 0;                 // bytes of memory that the threads of a unit share
   double clock = 0, last_cache = 0;  // cycles a second; bytes
 
-  double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
+  // Of products of a type, and what says so: `products` products of the type `of` for each (README.md).
+  struct Rate {
+    double flops = 1;
+    runtime::DType of = runtime::DType::F32;
+    int products = 1;
+  };
+  Rate rate_of(runtime::DType t) const;
 };
 
 struct ChipField {

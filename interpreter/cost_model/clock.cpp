@@ -38,7 +38,7 @@ double tiled(const Chip& chip, const Product& p, double rows, double columns) {
     const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
     const double one = 2 * rows * columns * chip.units * (p.k / parts + chip.fill);  // a wave
     const double adding = parts > 1 ? 8 * parts * p.batch * p.m * p.n / (chip.bandwidth * chip.memory_share) : 0;
-    const double seconds = whole * one / (chip.flops_of(p.dtype) * chip.product_share) + adding;
+    const double seconds = whole * one / (chip.rate_of(p.dtype).flops * chip.product_share) + adding;
     if (parts == 1 || seconds < best) best = seconds;
   }
   return best;
@@ -91,7 +91,7 @@ class Player {
         break;
       case Instruction::Kind::Kernel: {
         double busy = 0;
-        for (const Product& x : w.products) busy += x.flops() / (chip_.flops_of(x.dtype) * chip_.kernel_share);
+        for (const Product& x : w.products) busy += x.flops() / (chip_.rate_of(x.dtype).flops * chip_.kernel_share);
         p.seconds = chip_.launch + together(chip_, memory_seconds(chip_, w.bytes, near_), busy);
         break;
       }
@@ -266,6 +266,7 @@ class Player {
         out.compute += inside->compute * all;
         out.flops += inside->flops * all;
         out.again += inside->again * all;
+        for (const auto& [type, flops] : inside->products) out.products[type] += flops * all;
         out.bubble += inside->bubble * all;
         if (inside->bubble_at) out.bubble_at = inside->bubble_at;
         for (const auto& [span, cost] : inside->lines) out.lines[span].add(cost, all);
@@ -275,6 +276,7 @@ class Player {
         line.bytes += w.bytes * all;
         for (const Product& p : w.products) {
           (p.again ? out.again : out.flops) += p.flops() * all;
+          if (!p.again) out.products[p.dtype] += p.flops() * all;
           line.flops += p.flops() * all;
         }
       }

@@ -36,6 +36,7 @@ struct Profile {
   double waits() const { return seconds > compute ? seconds - compute : 0; }  // for others
   double flops = 0;                                                           // of products, without what is made again
   double again = 0;                                                           // ... and that
+  std::map<runtime::DType, double> products;                                  // `flops` by the elements' type
   // Of `seconds`, the turns of pipelines in which a device has nothing to do yet, or nothing any more; what hands on.
   double bubble = 0;
   const ir::Node* bubble_at = nullptr;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `shard estimate` predicts, against arithmetic by hand on a chip whose numbers are round.   cost_model.py SHARD   closes with "N passed, N failed" """
-import json, os, re, sys
+import json, os, pty, re, sys
 
 import browser
 import cli
@@ -38,6 +38,38 @@ def a_product_takes_its_flops_or_its_bytes():
     check(say['fits'] is True and say['exposed_communication_seconds'] == 0, 'fits, and waits for nobody')
     say = predicted('jit fn f(x, w) = x @ w\nf(zeros([1, 1024]), zeros([1024, 1024]))\n')
     near(say['step_seconds'], 4 * (1024 + 1024 * 1024 + 1024) / 1e11, 'bound by bytes')
+
+
+PRODUCTS = 'jit fn f(x, w, y, v) = (x @ w, y @ v)\nf(zeros([512, 1024], {a}), zeros([1024, 256], {a}), zeros([512, 1024], {b}), zeros([1024, 256], {b}))\n'
+
+
+@case
+def products_are_compared_with_the_peak_of_their_type():
+    # Two products of F flops. At half of 2 and of 1 TFLOP/s those of bf16 take F / 1e12 seconds, those of f32 F / 0.5e12; at the
+    # peak half of that, whatever the types are.
+    more, F = 'flops: {bf16: 2e12, f32: 1e12}, product_share: 0.5, bandwidth: 1e15', 2 * 512 * 1024 * 256
+    for a, b, seconds, said in (('bf16', 'bf16', 2 * F / 1e12, '50 % of the chip\'s bf16 peak\n  memory'), ('f32', 'f32', 2 * F / 0.5e12, '50 % of the chip\'s f32 peak\n  memory'),
+                                ('bf16', 'f32', F / 1e12 + F / 0.5e12, '50 % of the chip\'s peak\n    bf16 50 %\n    f32 50 %\n  memory')):
+        path = script(PRODUCTS.format(a=a, b=b))
+        p = shard('estimate', path, '--chip', chip(more))
+        check(said in re.sub('(?<=\\S) +', ' ', p.stdout), f'{a} and {b}', p)
+        near(json.loads(shard('estimate', path, '--chip', chip(more), '--json').stdout)['step_seconds'], seconds, f'{a} and {b}')
+
+
+@case
+def types_without_a_rate_are_made_of_products_of_others():
+    # Bits of a number, with the one before the point: f64 53, f32 24, bf16 8. In n parts n (n + 1) / 2 products: f64 is 3 of f32
+    # or 7 of bf16, f32 is 3 of bf16; of integers by bytes: i64 is 2.
+    F = 2 * 2 * 512 * 1024 * 256
+    for t, rates, times, said in (('f64', 'f32: 1e12', 6, '6 products of f32'), ('f64', 'bf16: 1e12', 28, '28 products of bf16'), ('f32', 'bf16: 1e12', 6, '6 products of bf16'),
+                                  ('f64', 'f32: 1e12, bf16: 2e12', 6, '6 products of f32'), ('f64', 'f32: 1e10, bf16: 1e12', 28, '28 products of bf16'),
+                                  ('i64', 'f32: 1e12', 3, '3 products of f32'), ('f16', 'f32: 1e11, bf16: 1e12', 1, 'bf16'), ('f64', 'f64: 1e12, f32: 2e12', 1, '')):
+        more, path = f'flops: {{{rates}}}, bandwidth: 1e16', script(PRODUCTS.format(a=t, b=t))
+        p = shard('estimate', path, '--chip', chip(more))
+        check(f'no rate on record: as {said}\n' in p.stdout if said else 'no rate' not in p.stdout, f'{t} of {rates}', p)
+        check(not said or f'<div>products of {t}<b>no rate on record: as {said}</b>' in page_of(path, '--chip', chip(more))[1], 'on the page', p)
+        check(f"100 % of the chip's {t} peak" in p.stdout, 'of what it is priced with', p)
+        near(json.loads(shard('estimate', path, '--chip', chip(more), '--json').stdout)['step_seconds'], times * F / 1e12, f'{t} of {rates}')
 
 
 @case
@@ -402,6 +434,25 @@ def plans_try_meshes_and_settings():
 
 
 @case
+def reasons_are_whole_but_on_a_terminal():
+    text = 'mesh m = (@data: _, @model: 1)\njit fn f(w, x) = x @ w\nf(shard zeros([1024, 64]) as P(@data), shard zeros([64, 1024]) as P())\n'
+    args = ('plan', script(text), '--chip', chip(), '--devices', '6', '--axes', 'data,model')   # 3 and 6 on @data divide no 1024
+    said = [line.rstrip() for line in shard(*args).stdout.split('\n') if 'line 3' in line]
+    check(len(said) == 2 and all(s.endswith('does not divide') for s in said) and max(map(len, said)) > 80, f'in a pipe: {said}')
+    child, terminal = pty.fork()
+    if not child: os.execv(cli.SHARD, [cli.SHARD, *args])
+    shown = ''
+    while True:
+        try: part = os.read(terminal, 4096).decode()
+        except OSError: break                                # it has ended
+        if not part: break
+        shown += part
+    os.waitpid(child, 0)
+    lines = [line for line in shown.split('\r\n') if 'line 3' in line]
+    check(len(lines) == 2 and all(line.endswith('...') and len(line) == 80 for line in lines), f'on a terminal: {shown}')
+
+
+@case
 def a_long_loop_is_counted():
     say = predicted('jit fn f(x) = x + 1\nlet x = zeros([80000])\nfor i in 0..1000000 { x = f(x) }\n')
     check(say['calls'][0]['count'] == 1000000, 'counted')
@@ -511,6 +562,21 @@ def a_page_for_a_browser_is_one_file():
 
 
 @case
+def a_row_of_collectives_agrees_with_itself():
+    # All are of one place in the script. By hand: a gather of S bytes over four devices takes S 3 / 4 / link; 8192 x 2048 is
+    # 64 MiB, and 2 x 96 of 256 x 256, each 256 KiB, are 48 MiB.
+    text = """mesh m = (@data: 4)
+fn whole(w) = shard w as P()
+jit fn f(x, large, a, b) = (tanh(whole(large)), scan(fn(x, (a, b)) = (tanh(tanh(x @ whole(a)) @ whole(b)), none), x, (a, b))[0])
+f(shard zeros([256, 256]) as P(@data), shard zeros([8192, 2048]) as P(@data), shard zeros([96, 256, 256]) as P(_, @data), shard zeros([96, 256, 256]) as P(_, @data))
+"""
+    _, page, _ = page_of(script(text), '--chip', chip(), '--devices', '4')
+    rows = re.findall(r'<td class=r>([^<]*)' * 5, re.search(r'id=collectives>(.*?)</table>', page, re.S).group(1))
+    check(sorted(rows) == [('1', '64.0 MiB', f'{2 ** 26 * 3 / 4 / 1e10 * 1e3:.2f} ms', '64.0 MiB', '2'),
+                           ('192', '256 KiB', f'{2 ** 18 * 3 / 4 / 1e10 * 1e6:.1f} us', '48.0 MiB', '2')], f'{rows}')
+
+
+@case
 def the_page_looks_right_in_a_browser():
     program = browser.found()
     if not program: return print('there is no Chromium: no page is looked at (apt-get install chromium)')
@@ -578,6 +644,15 @@ def explain_says_what_collectives_cost_on_a_chip():
     check(last[0] == ['f', 'g'] and last[1][0] == 'collectives' and last[5][:2] == ['one', 'call'], 'side by side', p)
     p = shard('run', script('explain(fn(x) = x, zeros([4]), against: 3)\n'))
     check(p.returncode == 1 and '`against:` is a function' in p.stderr, 'what is no function', p)
+
+
+@case
+def reasons_quote_an_expression_of_one_line_whole():
+    code = 'tanh(tanh(tanh(inputs_of_the_layer @ weights_of_the_layer)))'
+    text = f'mesh m = (@d: 4)\njit fn f(inputs_of_the_layer, weights_of_the_layer) = {code}\nf(shard zeros([64, 512]) as P(_, @d), shard zeros([512, 64]) as P(@d))\n'
+    p = shard('explain', script(text), '--devices', '4')
+    words = ' '.join(p.stdout.replace('|', ' ').split())
+    check('`tanh(inputs_of_the_layer @ weights_of_the_layer)` wants it' in words and max(map(len, p.stdout.split('\n')[2:])) <= 80, 'whole, in lines of 80', p)
 
 
 @case

@@ -22,31 +22,35 @@ std::string figure(const std::string& what, const std::string& value) {
   return "<div>" + what + "<b>" + escaped(value) + "</b></div>\n";
 }
 
-std::string collectives(const Prediction& f, const grammar::SourceMap& sources) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> seconds;  // of one, by where it comes from
-  for (const cost_model::Event& e : f.of.time.events)
-    if (e.stream) seconds[{e.node->span.source, e.node->span.begin}] = e.seconds;
+std::string collectives(const Prediction& f, const cost_model::Chip& chip, const grammar::SourceMap& sources) {
   std::vector<std::pair<std::vector<std::string>, std::int64_t>> rows;  // what is the same is said once: how often
+  std::vector<double> bytes;                                            // ... and of all of them
   for (const exec::CommRecord& r : f.call.plan->comm()) {
-    const auto one = seconds.find({r.span.source, r.span.begin});
+    const auto count = static_cast<double>(r.count), all = static_cast<double>(r.bytes);
     std::vector<std::string> cells{r.kind,
                                    escaped(cost_model::axes_of(r)),
                                    "",
-                                   bytes_text(static_cast<double>(r.bytes)),
-                                   one == seconds.end() ? "" : time_text(one->second),
+                                   bytes_text(all / count),
+                                   time_text(cost_model::collective_seconds(chip, *f.call.mesh, r) / count),
+                                   "",
                                    std::to_string(source_line(sources, r.span)),
                                    r.written ? "written" : "inserted"};
     if (!r.written && r.why) cells.back() += ": " + escaped(lang::why_text(*r.why, *r.op, sources, r.span));
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == cells; });
-    if (same != rows.end())
-      same->second += r.count;
-    else
-      rows.emplace_back(std::move(cells), r.count);
+    const auto at = static_cast<std::size_t>(same - rows.begin());
+    if (same == rows.end()) {
+      rows.emplace_back(std::move(cells), 0);
+      bytes.push_back(0);
+    }
+    rows[at].second += r.count;
+    bytes[at] += all;
   }
   std::string out;
-  for (auto& [cells, times] : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto& [cells, times] = rows[i];
     cells[2] = std::to_string(times);
-    out += html_row("  rrrrw", cells);
+    cells[5] = bytes_text(bytes[i]);
+    out += html_row("  rrrrrw", cells);
   }
   return out;
 }
@@ -165,11 +169,14 @@ std::string html(const Prediction& f, const cost_model::Chip& chip, const gramma
                  const std::string& more) {
   const cost_model::Profile& t = f.of.time;
   const double wait = t.waits();
-  const std::string figures = figure("one call", time_text(t.seconds)) +
-                              figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
-                              figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
-                              figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +
-                                                   bytes_text(chip.memory) + (f.of.fits ? "" : ": does not fit"));
+  std::string figures = figure("one call", time_text(t.seconds)) +
+                        figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
+                        figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
+                        figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +
+                                             bytes_text(chip.memory) + (f.of.fits ? "" : ": does not fit"));
+  for (const auto& [type, flops] : t.products)
+    if (const std::string as = no_rate_text(chip, type); !as.empty())
+      figures += figure("products of " + std::string(runtime::name(type)), as);
   // The places of the page, in the order in which they stand.
   const std::pair<std::string_view, std::string> places[] = {
       {"{{title}}", escaped(f.call.name)},
@@ -178,7 +185,7 @@ std::string html(const Prediction& f, const cost_model::Chip& chip, const gramma
       {"{{more}}", more},
       {"{{memory}}", causes(f.of.memory, sources)},
       {"{{mesh}}", mesh_picture(f, chip)},
-      {"{{collectives}}", collectives(f, sources)},
+      {"{{collectives}}", collectives(f, chip, sources)},
       {"{{script}}", script(f, sources)},
       {"{{data}}", data(f, chip, sources)}};
   const std::string page = stdlib::unpacked(stdlib::program_texts(), "prediction");

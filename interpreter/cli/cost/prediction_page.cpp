@@ -28,6 +28,24 @@ std::vector<cost_model::Line> costly(const cost_model::Profile& t, const grammar
   return out;
 }
 
+// What products reach of the chip's figures for their types, each as much as there is of it; types without a figure.
+std::string products_rows(const cost_model::Profile& t, const cost_model::Chip& chip) {
+  if (t.flops <= 0) return "";
+  double at_peak = 0;  // seconds
+  std::string types;
+  for (const auto& [type, flops] : t.products) {
+    const cost_model::Chip::Rate rate = chip.rate_of(type);
+    at_peak += flops / rate.flops;
+    if (t.products.size() > 1 || rate.of != type)
+      types += row("  " + std::string(runtime::name(type)), percent_text(flops, t.flops), no_rate_text(chip, type));
+  }
+  char rate[64];
+  std::snprintf(rate, sizeof rate, "%.3g TF/s", t.flops / t.seconds / 1e12);
+  const std::string of = t.products.size() == 1 ? std::string(runtime::name(t.products.begin()->first)) + " " : "";
+  return row("products", rate, percent_text(at_peak, t.seconds) + " of the chip's " + of + "peak") + types +
+         (t.again > 0 ? row("  made again", percent_text(t.again, t.flops), "more than these") : "");
+}
+
 // Where the most is held, and why: of what the call makes, the lines that hold most of each kind.
 std::string memory_rows(const cost_model::Memory& m, const grammar::SourceMap& sources) {
   constexpr std::size_t kLines = 3;
@@ -70,6 +88,13 @@ std::string waits_because(const Prediction& f, const cost_model::Chip& chip, con
 
 }  // namespace
 
+std::string no_rate_text(const cost_model::Chip& chip, runtime::DType type) {
+  const cost_model::Chip::Rate rate = chip.rate_of(type);
+  if (rate.of == type) return "";
+  const std::string as = rate.products > 1 ? std::to_string(rate.products) + " products of " : "";
+  return "no rate on record: as " + as + std::string(runtime::name(rate.of));
+}
+
 std::string spaced(std::string_view words) {
   std::string out(words);
   std::replace(out.begin(), out.end(), '_', ' ');
@@ -107,15 +132,7 @@ std::string page(const Prediction& f, const cost_model::Chip& chip, const gramma
   out +=
       row("says to others", time_text(communication),
           communication > 0 ? percent_text(std::max(0.0, communication - wait), communication) + " of it hidden" : "");
-  if (t.flops > 0) {
-    double peak = 0;
-    for (const auto& [type, rate] : chip.flops) peak = std::max(peak, rate);
-    char rate[64];
-    std::snprintf(rate, sizeof rate, "%.3g TF/s", t.flops / t.seconds / 1e12);
-    out += row("products", rate,
-               percent_text(t.flops / t.seconds, peak) + " of the chip's peak" +
-                   (t.again > 0 ? ", " + percent_text(t.again, t.flops) + " more made again" : ""));
-  }
+  out += products_rows(t, chip);
   out += row("memory", bytes_text(static_cast<double>(m.peak)),
              "of " + bytes_text(chip.memory) + (f.of.fits ? ": fits" : ": DOES NOT FIT"));
   out += memory_rows(m, sources);

@@ -17,7 +17,7 @@ using Sources = grammar::SourceMap;
 
 // ---- why the partitioner inserted a collective
 
-constexpr std::size_t kCode = 32;  // columns of an expression
+constexpr std::size_t kCode = 100;  // columns of an expression: what stands on one line is whole
 
 std::string of_line(const Sources& sources, grammar::Span at, grammar::Span here) {
   const int line = source_line(sources, at);
