@@ -2,9 +2,11 @@
 
 #include <cctype>
 
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/report/written.h"
+#include "interpreter/lang/values/tree.h"
 
 namespace shard::lang {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "grammar/characters.h"
+#include "grammar/overloaded.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/tree.h"
