@@ -27,6 +27,7 @@
 #include "interpreter/cli/repl/keyboard.h"
 #include "interpreter/cli/repl/painting.h"
 #include "interpreter/cli/signals.h"
+#include "interpreter/cli/standard_output.h"
 #include "interpreter/cli/terminal.h"
 #include "runtime/array/late_library.h"
 
