@@ -284,11 +284,6 @@ const auto barring_def = kw("barring") > expression[set(&BarringStmt::condition)
  barring,
 === grammar/printer.cpp after                    [&](const BreakStmt&) { put("break"); },
                    [&](const BarringStmt& x) { put("barring ", x.condition, " ", x.body); },
-=== interpreter/lang/names/resolve_statements.cpp after                         [](const BreakStmt&) {}, [](const ContinueStmt&) {},
-                        [&](const BarringStmt& x) {
-                          expr(*x.condition);
-                          expr(*x.body, false);
-                        },
 === interpreter/lang/eval/statements.cpp after       [&](const BreakStmt&) { return left(Flow::Break); },
       [&](const BarringStmt& x) {
         Value met = eval(*x.condition), unused;
