@@ -238,7 +238,7 @@ class Fusion {
       if (joins(u, with_rows) && (again(i) || !again(u)) && std::find(groups.begin(), groups.end(), g) == groups.end())
         groups.push_back(g);
     }
-    int home = i;
+    int home = group_[static_cast<std::size_t>(i)];
     for (int g : groups) {
       if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kGroup)
         continue;

@@ -147,6 +147,16 @@ TEST_CASE("sums of rows and what is made of them are one program, sums of column
   CHECK(programs(added) == 2);
 }
 
+TEST_CASE("what is made of sums alone is one program beside them") {
+  const Graph g = graph({f32({64, 32})}, [](Builder& b, const Vars& in) {
+    Var mean = ir::mul(b, ir::reduce_sum(b, in[0], {-1}), ir::constant(b, 1.0 / 32, DType::F32));
+    return Vars{b.call("tanh", {ir::add(b, mean, ir::constant(b, 1, DType::F32))})};
+  });
+  CHECK(units(g).size() == 4);  // the sum, two constants, and the three operations
+  CHECK(programs(g) == 1);
+  check_order(g);
+}
+
 TEST_CASE("a program of rows has the bits that its operations have one by one, rows of any length") {
   for (const std::int64_t n : {2, 3, 64, 511, 512, 1024, 1500, 5000})
     for (const DType t : {DType::F32, DType::F64, DType::BF16}) {
