@@ -222,14 +222,13 @@ Vars scan_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, S
   const bool reverse = flag_or(c.attrs, "reverse", false);
   const auto end = [&](Var x, bool first) {
     const std::int64_t at = first ? 0 : b.type(x).shape.back() - 1;
-    return b.call("slice", {x}, {{"start", Ints{at}}, {"limit", Ints{at + 1}}, {"step", Ints{1}}});
+    return part_of(b, x, -1, at, at + 1);
   };
   Expr totals{b, gathered(b, end(y, reverse), *s)};
   const Shape shape = totals.type().shape;
   const auto over_all = [&](Var x) { return Expr{b, ir::broadcast_to(b, x, shape)}; };
   const Expr here = over_all(device_position(b, s->axes));
-  const Expr block =
-      over_all(b.call("iota", {}, {{"shape", Shape{shape.back()}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}}));
+  const Expr block = over_all(positions_along(b, shape.back(), shape.size(), -1));
   // An extreme of the block's own changes none of them.
   const Expr nothing = how == Scan::Sum    ? over_all(totals.number(0))
                        : how == Scan::Prod ? over_all(totals.number(1))
