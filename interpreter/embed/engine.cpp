@@ -144,10 +144,11 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
     const auto it = impl->modules.find(module);
     return it == impl->modules.end() ? std::nullopt : std::optional(it->second);
   };
-  const auto refuse = [](const char* what) { throw Error({plain("options", what)}); };
+  const auto refuse = [](const std::string& what) { throw Error({plain("options", what)}); };
   for (const std::string& code : given.allow)
-    if (!lang::find_warning(code)) refuse(("there is no warning " + code).c_str());
-  if (given.devices < 1 || given.devices > embed::kMostDevices) refuse("an engine has 1 to 16,777,216 devices");
+    if (!lang::find_warning(code)) refuse("there is no warning " + code);
+  if (given.devices < 1 || given.devices > embed::kMostDevices)
+    refuse("an engine has 1 to " + lang::in_thousands(embed::kMostDevices) + " devices");
   if (given.memory < 0 || given.steps < 0 || !(given.seconds >= 0) || given.recursion < 1)
     refuse("limits are not negative, and at least one call may be open");
   try {
