@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""What Shard's partitioner moves, beside XLA's: bytes that one device sends in a ring and collectives, of the same programs in the same
+layouts. Nothing here passes or fails, but what is computed is compared.
+
+    PYTHON_WITH_JAX partitions.py PROGRAM [NAME...]    PROGRAM: the built `shard`; NAME: only kinds or programs that hold one of these
+"""
+import argparse
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+from partition_programs import KINDS
+
+# What a device sends of the bytes that count (the operand's or the result's, the larger), where n devices stand in a ring.
+RING = {
+    'all-reduce': lambda n: 2 * (n - 1) / n, 'all-gather': lambda n: (n - 1) / n, 'reduce-scatter': lambda n: (n - 1) / n,
+    'all-to-all': lambda n: (n - 1) / n, 'collective-permute': lambda n: 1.0,
+}
+OURS = {'psum': 'all-reduce', 'pmax': 'all-reduce', 'pmin': 'all-reduce', 'pprod': 'all-reduce', 'all_gather': 'all-gather',
+        'psum_scatter': 'reduce-scatter', 'all_to_all': 'all-to-all', 'ppermute': 'collective-permute'}
+
+
+def axes_of(mesh):
+    return {name: int(n) for name, n in (axis.split() for axis in mesh.split(', '))}
+
+
+def operands_of(text):
+    """(name, the numbers below which integers lie or None, shape, layout) of each."""
+    for part in text.split('; '):
+        name, shape, *layout = part.split()
+        name, _, below = name.partition('<')
+        yield name, int(below) if below else None, [int(n) for n in shape.split(',')], layout[0].split(',') if layout else []
+
+
+def indented(text, by='  '):
+    return '\n'.join(by + line for line in text.strip().splitlines())
+
+
+def in_shard(mesh, operands, body, out):
+    lines = ['mesh m = (' + ', '.join(f'@{a}: {n}' for a, n in axes_of(mesh).items()) + ')']
+    names = []
+    for k, (name, below, shape, layout) in enumerate(operands_of(operands)):
+        made = f'randint(key({k}), {shape}, 0, {below})' if below else f'normal(key({k}), {shape})'
+        spec = ', '.join(a if a == '_' else '@' + a for a in layout)
+        lines.append(f'let {name} = shard {made} as P({spec})')
+        names.append(name)
+    args = ', '.join(names)
+    lines += [f'jit fn program({args}) {{', indented(body), '}', f'for r in comm(program, {args}, by: "line") {{',
+              '  print(r.kind, r.bytes, r.count, r.axes)', '}', f'save("{out}", {{r: [program({args})]}})']
+    return '\n'.join(lines) + '\n'
+
+
+JAX = '''import json, re, sys
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jax.random import normal, randint, key
+
+def put(tree, spec):
+    return jax.lax.with_sharding_constraint(tree, NamedSharding(mesh, spec))
+
+SIZES = {'pred': 1, 's8': 1, 'u8': 1, 's32': 4, 'u32': 4, 'f32': 4, 's64': 8, 'f64': 8}
+def size(text):  # of a type, or of a tuple of them, in bytes
+    return sum(SIZES[t] * int(np.prod([int(n) for n in d.split(',') if n] or [1])) for t, d in re.findall(r'(\\w+)\\[([\\d,]*)\\]', text))
+
+def collectives(hlo):
+    """[kind, the larger of operand and result in bytes, devices that take part together, times]"""
+    parts, name = {}, None
+    for line in hlo.splitlines():
+        head = re.match(r'(?:ENTRY )?%?([\\w.-]+) .*\\{$', line)
+        if head and not line.startswith(' '):
+            name = 'ENTRY' if line.startswith('ENTRY') else head[1]
+            parts[name] = []
+        elif name:
+            parts[name].append(line)
+    found = []
+    def walk(part, times):
+        types = {m[1]: m[2] for line in parts[part] for m in [re.match(r'\\s+(?:ROOT )?%?([\\w.-]+) = (\\(.*?\\)|\\S+) ', line)] if m}
+        for line in parts[part]:
+            m = re.search(r'= (\\(.*?\\)|\\S+) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\\((.*?)\\)', line)
+            if m:
+                given = sum(size(types.get(v.strip().split(' ')[-1].lstrip('%'), '')) for v in m[3].split(','))
+                groups = re.search(r'replica_groups=\\[(\\d+),(\\d+)\\]', line)
+                listed = re.search(r'replica_groups=\\{\\{([\\d,]+)\\}', line)
+                n = int(groups[2]) if groups else len(listed[1].split(',')) if listed else jax.device_count()
+                found.append([m[2], max(given, size(m[1])), n, times])
+            loop = re.search(r'known_trip_count.*?"n":"(\\d+)"', line)
+            for called in re.findall(r'(?:body|to_apply|calls|branch_computations)=\\{?%?([\\w.-]+)', line):
+                if called in parts and not (' all-reduce' in line or ' reduce-scatter' in line):
+                    walk(called, times * (int(loop[1]) if loop and ' while(' in line else 1))
+    walk('ENTRY', 1)
+    return found
+
+def run(number, f, args, out):
+    compiled = jax.jit(f).lower(*args).compile()
+    leaves = jax.tree.leaves(compiled(*args))
+    np.savez(out, **{f'r{i}': np.asarray(v) for i, v in enumerate(leaves)})
+    print(json.dumps([number, collectives(compiled.as_text())]), flush=True)
+'''
+
+
+def in_jax(number, mesh, operands, body, out):
+    axes = axes_of(mesh)
+    lines = [f'mesh = Mesh(np.array(jax.devices()).reshape({list(axes.values())}), {list(axes)})', 'args = []']
+    names = []
+    for k, (name, below, shape, layout) in enumerate(operands_of(operands)):
+        made = f'randint(key({k}), {shape}, 0, {below})' if below else f'normal(key({k}), {shape})'
+        spec = ', '.join('None' if a == '_' else f'"{a}"' for a in layout)
+        lines.append(f'args.append(jax.device_put({made}, NamedSharding(mesh, P({spec}))))')
+        names.append(name)
+    text = body.strip()
+    if 'return ' not in text:
+        text = 'return ' + text
+    lines += [f'def program({", ".join(names)}):', indented(text, '    '), f'run({number}, program, args, {out!r})']
+    return '\n'.join(lines) + '\n'
+
+
+def ring(found):
+    return sum(RING[kind](n) * size * times for kind, size, n, times in found)
+
+
+def count(found):
+    return sum(times for *_, times in found)
+
+
+def alike(a, b):
+    a, b = numpy.load(a), numpy.load(b)
+    mine, theirs = [a[k] for k in a.files], [b[k] for k in b.files]
+    def close(x, y):  # sums in another order: what is small beside the largest has that one's last digits
+        return x.shape == y.shape and numpy.allclose(x, y, 1e-3, 1e-5 * (1 + abs(y).max(initial=0)))
+
+    return len(mine) == len(theirs) and all(map(close, mine, theirs))
+
+
+def main():
+    ask = argparse.ArgumentParser()
+    ask.add_argument('program')
+    ask.add_argument('--collectives', action='store_true', help='print each of them')
+    ask.add_argument('names', nargs='*')
+    args = ask.parse_args()
+    rows = [(kind, *p) for kind, programs in KINDS.items() for p in programs
+            if not args.names or any(n in kind or n in p[0] for n in args.names)]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        text = JAX + ''.join(in_jax(i, mesh, ops, theirs, str(folder / f'jax{i}.npz')) for i, (_, _, mesh, ops, _, theirs) in enumerate(rows))
+        (folder / 'programs.py').write_text(text)
+        env = {'XLA_FLAGS': '--xla_force_host_platform_device_count=8', 'JAX_PLATFORMS': 'cpu', 'PATH': '/usr/bin:/bin'}
+        jax = subprocess.run([sys.executable, folder / 'programs.py'], env=env, capture_output=True, text=True)
+        theirs = dict(json.loads(line) for line in jax.stdout.splitlines() if line.startswith('['))
+        if jax.returncode:
+            print(jax.stderr[-3000:], file=sys.stderr)
+        ratios, strange = {}, []
+        print(f'{"program":58} {"Shard":>9} {"":>4} {"XLA":>9} {"":>4}  ratio')
+        for i, (kind, name, mesh, ops, body, _) in enumerate(rows):
+            out = folder / f'shard{i}.npz'
+            (folder / 'program.shard').write_text(in_shard(mesh, ops, body, out))
+            done = subprocess.run([args.program, 'run', folder / 'program.shard'], capture_output=True, text=True)
+            if done.returncode or i not in theirs:
+                strange.append(f'{kind}, {name}: {done.stderr[:600] or "JAX gave nothing"}')
+                continue
+            sizes = axes_of(mesh)
+            mine = []
+            for line in done.stdout.splitlines():
+                word, size, times, *along = line.split(' ', 3)
+                n = math.prod(sizes[a] for a in re.findall(r'\w+', along[0]))
+                mine.append((OURS[word], int(size) // int(times), n, int(times)))
+            a, b = ring(mine), ring(theirs[i])
+            if not alike(out, folder / f'jax{i}.npz'):
+                strange.append(f'{kind}, {name}: values differ')
+            # What one of both does without bytes counts as if it took a few: no ratio is infinite.
+            ratio = (a + 64) / (b + 64)
+            ratios.setdefault(kind, []).append(ratio)
+            print(f'{kind + ": " + name:58} {a:9.0f} {count(mine):4} {b:9.0f} {count(theirs[i]):4}  {ratio:.2f}')
+            if args.collectives:
+                for who, found in ('Shard', mine), ('XLA', theirs[i]):
+                    for c in found:
+                        print(f'    {who}: {c[0]} of {c[1]} bytes by {c[2]}' + (f', {c[3]} times' if c[3] > 1 else ''))
+        print(f'\n{"kind":20} programs  geometric mean  worst')
+        every = [r for rs in ratios.values() for r in rs]
+        for kind, rs in [*ratios.items(), ('all', every)]:
+            print(f'{kind:20} {len(rs):8}  {math.exp(sum(map(math.log, rs)) / len(rs)):14.2f}  {max(rs):5.2f}')
+        for line in strange:
+            print('!', line)
+
+
+if __name__ == '__main__':
+    main()
