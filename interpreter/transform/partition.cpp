@@ -68,7 +68,11 @@ Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir
       blocked_(blocked),
       loop_(loop),
       values_(graph.types.size()),
-      uses_(ir::count_uses(graph)) {}
+      uses_(ir::count_uses(graph)),
+      user_(graph.types.size(), nullptr) {
+  for (const Node& n : graph.nodes)
+    for (Var v : n.inputs) user_[at(v)] = &n;
+}
 
 Type Partitioner::local_type(const Type& global, const Sharding& layout, AxisSet varying) const {
   Type t = Type::of(global.dtype, runtime::local_shape(*context_.mesh, global.shape, layout), global.weak);
@@ -130,6 +134,11 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
+    if (x.whole.valid()) {
+      Sharding whole = x.layout;
+      whole.unreduced = {};
+      made = ir::add(b_, reshard(b_, x.whole, g_.type(v), *context_.mesh, whole, want), made);
+    }
   }
   x.copies.push_back({want, b_.barrier(), made});
   return made;
@@ -191,27 +200,31 @@ std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> 
   return out;
 }
 
+// How the node is split. `kept`: axes that operands and results are unreduced over.
+FactorAxes Partitioner::split_of(const Node& n, const ir::FactorRule& rule, AxisSet kept) const {
+  const bool masks = static_cast<bool>(n.op->partition);
+  std::vector<SplitValue> operands, results;
+  const auto value = [&](const ir::ValueFactors& dims, const Sharding& layout, Var v) {
+    return SplitValue{&dims, &layout, bytes_of(g_.type(v)), &g_.type(v).shape};
+  };
+  for (std::size_t i = 0; i < n.inputs.size(); ++i)
+    operands.push_back(value(rule.operands[i], values_[at(n.inputs[i])].layout, n.inputs[i]));
+  for (std::size_t r = 0; r < n.outputs.size(); ++r)
+    results.push_back(value(rule.results[r], wanted(n.outputs[r]), n.outputs[r]));
+  return choose(rule, operands, results, kept | blocked_, masks, *context_.mesh);
+}
+
 // An operation with a factor rule; one without is done whole on every device.
 void Partitioner::operation(const Node& n) {
+  if (waits(n)) return;
   const RuleRef rule = rule_of(g_, n);
   AxisSet carried = settle_unreduced(n);
   if (!rule) return whole_operation(n);
 
-  bool masks = static_cast<bool>(n.op->partition);
-  std::vector<Sharding> have;
-  std::vector<SplitValue> operands, results;
-  for (Var v : n.inputs) have.push_back(values_[at(v)].layout);
-  for (std::size_t i = 0; i < n.inputs.size(); ++i)
-    operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i])), &g_.type(n.inputs[i]).shape});
-  AxisSet typed_unreduced;
-  for (std::size_t r = 0; r < n.outputs.size(); ++r) {
-    results.push_back(
-        {&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r])), &g_.type(n.outputs[r]).shape});
-    typed_unreduced |= wanted(n.outputs[r]).unreduced;
-  }
-  AxisSet kept;  // unreduced in the types of operands and results alike
+  AxisSet kept, typed_unreduced;  // unreduced in the types of operands and results alike
+  for (Var v : n.outputs) typed_unreduced |= wanted(v).unreduced;
   for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_unreduced;
-  FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *context_.mesh);
+  const FactorAxes axes = split_of(n, *rule, carried | kept);
 
   Vars inputs;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -353,7 +366,7 @@ AxisSet Partitioner::settle_unreduced(const Node& n) {
     bool unreduced = !open.empty();
     if (unreduced) {
       if (any) equal &= open == axes;
-      equal &= uses_[at(v)] == 1 && x.layout.unreduced_kind == runtime::UnreducedKind::Sum;
+      equal &= uses_[at(v)] == 1 && x.layout.unreduced_kind == runtime::UnreducedKind::Sum && !x.whole.valid();
       axes = open;
       any = true;
     }

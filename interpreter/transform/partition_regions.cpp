@@ -90,34 +90,53 @@ Sharding Partitioner::layout_inside(const ir::RegionEdge& e, const Node& n, std:
   return of(e.results[0], n.regions[e.results[0].region]->results);
 }
 
+Bodies Partitioner::run_bodies(const Node& n, std::size_t index, const ir::RegionEdges& wiring,
+                               std::span<const Sharding> layouts) {
+  Bodies out;
+  for (std::size_t r = 0; r < n.regions.size(); ++r) {
+    out.builders.emplace_back(context_.table).set_local(context_.mesh);
+    out.parts.emplace_back(context_, out.builders[r], *n.regions[r], wanted_.regions[index][r], blocked_,
+                           wiring.repeats ? this : nullptr);
+  }
+  for (std::size_t e = 0; e < wiring.edges.size(); ++e) {
+    const ir::RegionEdge& edge = wiring.edges[e];
+    for (auto [r, i] : edge.params) {
+      const Var p = n.regions[r]->params[i];
+      out.parts[r].set(p, out.parts[r].add_param(n.regions[r]->type(p), layouts[e]), layouts[e], {});
+      if (edge.constant()) out.parts[r].set_steady(p, static_cast<int>(*edge.operand));
+    }
+  }
+  for (Partitioner& p : out.parts) p.run();
+  return out;
+}
+
 // Loops and branches. Regions are partitioned for themselves, with one layout for each edge. What a loop needs of a
 // constant in another layout is brought into it outside, as one more constant. All devices run a region's collectives:
 // in automatic code conditions are the same everywhere.
 void Partitioner::regions(const Node& n, std::size_t index) {
   ir::RegionEdges wiring = ir::region_edges(n);
-  for (Var v : n.inputs) finish(v);
-  std::deque<ir::Builder> builders;
-  std::deque<Partitioner> inner;
-  for (std::size_t r = 0; r < n.regions.size(); ++r) {
-    builders.emplace_back(context_.table).set_local(context_.mesh);
-    inner.emplace_back(context_, builders[r], *n.regions[r], wanted_.regions[index][r], blocked_,
-                       wiring.repeats ? this : nullptr);
-  }
-  Vars inputs(n.inputs.size());
-  if (wiring.chooser) inputs[*wiring.chooser] = need(n.inputs[*wiring.chooser], Sharding::replicated(0));
   std::vector<Sharding> layouts, outside(n.outputs.size());  // by edge, as regions see it; by output
-  for (const ir::RegionEdge& e : wiring.edges) {
-    const Sharding& layout = layouts.emplace_back(layout_inside(e, n, index));
-    if (e.output) outside[*e.output] = e.rows ? with_whole_front(layout) : layout;
-    if (!e.operand) continue;
-    for (auto [r, i] : e.params) {
-      const Var p = n.regions[r]->params[i];
-      inner[r].set(p, inner[r].add_param(n.regions[r]->type(p), layout), layout, {});
-      if (e.constant()) inner[r].set_steady(p, static_cast<int>(*e.operand));
-    }
-    inputs[*e.operand] = need(n.inputs[*e.operand], e.rows ? with_whole_front(layout) : layout);
+  for (const ir::RegionEdge& e : wiring.edges) layouts.push_back(layout_inside(e, n, index));
+  Bodies bodies = run_waiting(n, index, wiring, layouts);
+  std::deque<Partitioner>& inner = bodies.parts;
+  Vars inputs(n.inputs.size()), wholes(n.outputs.size());  // by output: what its sum is added to
+  if (wiring.chooser) {
+    finish(n.inputs[*wiring.chooser]);
+    inputs[*wiring.chooser] = need(n.inputs[*wiring.chooser], Sharding::replicated(0));
   }
-  for (Partitioner& p : inner) p.run();
+  for (std::size_t i = 0; i < wiring.edges.size(); ++i) {
+    const ir::RegionEdge& e = wiring.edges[i];
+    if (e.output) outside[*e.output] = e.rows ? with_whole_front(layouts[i]) : layouts[i];
+    if (!e.operand) continue;
+    if (e.carried() && !(layouts[i].unreduced - layout_inside(e, n, index).unreduced).empty()) {
+      const Parts start = start_of(n, *e.operand, layouts[i]);
+      inputs[*e.operand] = start.terms;
+      wholes[*e.output] = start.whole;
+      continue;
+    }
+    finish(n.inputs[*e.operand]);
+    inputs[*e.operand] = need(n.inputs[*e.operand], e.rows ? with_whole_front(layouts[i]) : layouts[i]);
+  }
 
   std::vector<Vars> results;
   for (const auto& region : n.regions) results.emplace_back(region->results.size());
@@ -125,7 +144,7 @@ void Partitioner::regions(const Node& n, std::size_t index) {
   for (std::size_t e = 0; e < wiring.edges.size(); ++e)
     for (auto [r, i] : wiring.edges[e].results) {
       results[r][i] = inner[r].need(n.regions[r]->results[i], layouts[e]);
-      varying |= builders[r].type(results[r][i]).varying;
+      varying |= bodies.builders[r].type(results[r][i]).varying;
     }
   if (wiring.verdict) {
     auto [r, i] = *wiring.verdict;
@@ -137,7 +156,7 @@ void Partitioner::regions(const Node& n, std::size_t index) {
     Vars extra;
     for (const ExtraConst& x : inner[r].extra())
       extra.push_back(need(n.inputs[static_cast<std::size_t>(x.outer)], x.layout, &x.asking));
-    Graph g = builders[r].finish(std::move(results[r]));
+    Graph g = bodies.builders[r].finish(std::move(results[r]));
     if (!extra.empty()) {
       move_extra(g, consts, extra.size());
       inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(first + consts), extra.begin(), extra.end());
@@ -151,7 +170,17 @@ void Partitioner::regions(const Node& n, std::size_t index) {
   for (std::size_t i = 0; i < n.outputs.size(); ++i)
     types.push_back(local_type(g_.type(n.outputs[i]), outside[i], varying));
   Vars outputs = b_.append(*n.op, std::move(inputs), std::move(attrs), std::move(local), std::move(types));
-  for (std::size_t i = 0; i < outputs.size(); ++i) set(n.outputs[i], outputs[i], outside[i], n.span);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    set(n.outputs[i], outputs[i], outside[i], n.span);
+    values_[at(n.outputs[i])].whole = wholes[i];
+  }
+  for (const ir::RegionEdge& e : wiring.edges)
+    if (e.output && !unfinished(n.outputs[*e.output]).empty()) {  // its sum is caused by what left it inside
+      const auto [r, i] = e.results.at(0);
+      const PlacedValue& inside = inner[r].values_[at(n.regions[r]->results[i])];
+      values_[at(n.outputs[*e.output])].span = inside.span;
+      values_[at(n.outputs[*e.output])].terms = inside.terms;
+    }
 }
 
 // A call's body becomes part of the graph around.

@@ -1,5 +1,6 @@
-// The state of partitioning one graph or region. Private to partition.cpp and partition_regions.cpp.
+// The state of partitioning one graph or region. Private to partition.cpp, partition_regions.cpp and waiting_sums.cpp.
 #pragma once
+#include <deque>
 #include <functional>
 
 #include "interpreter/ir/region_edges.h"
@@ -27,6 +28,7 @@ struct PlacedValue {
   std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is unreduced
   int outer = -1;                    // a loop's constant: its position among the node's inputs
   const ir::Node* spread = nullptr;  // one number is all that there is in it, and this made it
+  ir::Var whole = {};  // of what is unreduced: to be added to the sum, laid out alike; none where nothing is
 };
 
 // Who needs a value in another layout.
@@ -43,6 +45,8 @@ struct ExtraConst {
   ir::Var param;
   Asking asking;
 };
+
+struct Bodies;  // the regions of a node, partitioned
 
 class Partitioner {
  public:
@@ -73,6 +77,7 @@ class Partitioner {
   AxisSet settle_unreduced(const ir::Node& n);
 
   void operation(const ir::Node& n);
+  FactorAxes split_of(const ir::Node& n, const ir::FactorRule& rule, AxisSet kept) const;
   void whole_operation(const ir::Node& n);
   ir::Var spread_anew(ir::Var v, const Sharding& want);
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
@@ -92,6 +97,24 @@ class Partitioner {
   void call(const ir::Node& n, std::size_t index);
   void per_device(const ir::Node& n, std::size_t index);
   Sharding layout_inside(const ir::RegionEdge& edge, const ir::Node& n, std::size_t index) const;
+  Bodies run_bodies(const ir::Node& n, std::size_t index, const ir::RegionEdges& wiring,
+                    std::span<const Sharding> layouts);
+
+  // waiting_sums.cpp
+  struct Parts {  // a value is the sum over the devices' terms, plus what is whole; either may be missing
+    ir::Var terms, whole;
+  };
+  Parts parts(ir::Var v, const Sharding& layout);
+  bool waits(const ir::Node& n);
+  bool goes_on(ir::Var v) const;
+  bool sums_over(ir::Var v, AxisSet axes) const;
+  Bodies run_waiting(const ir::Node& n, std::size_t index, const ir::RegionEdges& wiring,
+                     std::vector<Sharding>& layouts);
+  AxisSet waiting_over(const ir::Node& n, const ir::RegionEdge& edge, const Sharding& layout,
+                       const Bodies& bodies) const;
+  static bool waited(const ir::Node& n, const ir::RegionEdge& edge, const Sharding& layout, const Bodies& bodies);
+  bool is_zero(const ir::Node& n, std::size_t operand) const;
+  Parts start_of(const ir::Node& n, std::size_t operand, const Sharding& layout);
 
   ProgramContext& context_;
   ir::Builder& b_;
@@ -101,8 +124,14 @@ class Partitioner {
   Partitioner* loop_;
   std::vector<PlacedValue> values_;
   std::vector<int> uses_;
+  std::vector<const ir::Node*> user_;  // by value, of those that are used once; none where it is a result
   std::vector<ExtraConst> extra_;
   const ir::Node* now_ = nullptr;  // the node at hand; none: what is left are the results
+};
+
+struct Bodies {
+  std::deque<ir::Builder> builders;
+  std::deque<Partitioner> parts;
 };
 
 }  // namespace shard::transform
