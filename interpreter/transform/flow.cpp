@@ -259,6 +259,9 @@ class FlowBuilder {
     FlowItem item;
     item.rule = rule_of(*s.graph, n);
     if (!item.rule || item.rule->factors.empty()) return;
+    // What changes some elements of a value is laid out as it, whatever it writes there: a cache, not the new rows.
+    if (n.op->in_place && s.graph->type(n.inputs[0]).shape == s.graph->type(n.outputs[0]).shape)
+      edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
     const ir::FactorRule& rule = *item.rule;
     const bool pass = std::all_of(rule.factors.begin(), rule.factors.end(),
                                   [](const ir::Factor& f) { return f.kind == ir::FactorKind::Pass; });

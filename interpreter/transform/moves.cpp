@@ -467,6 +467,24 @@ class Emitter {
 
 }  // namespace
 
+std::int64_t bytes_moved(const ir::Type& global, const Mesh& mesh, const Sharding& from, const Sharding& to) {
+  const auto item = static_cast<std::int64_t>(runtime::size_of(global.dtype));
+  std::int64_t block = bytes_of(global) / mesh.size_of(from.split_axes()), sent = 0;
+  for (const Move& m : plan_moves(mesh, global.shape, item, from, to)) {
+    const std::int64_t n = mesh.size_of(m.axes);
+    const auto costs = [&](const ir::Collective& c) { sent += ir::comm_cost(c, block, n).sent; };
+    switch (m.kind) {
+      case Move::Kind::Slice: block /= n; break;
+      case Move::Kind::Permute: costs({.pairs = true}); break;
+      case Move::Kind::Exchange: costs({.split = "split", .join = "concat"}); break;
+      case Move::Kind::Gather: costs({.join = "axis"}), block *= n; break;
+      case Move::Kind::Reduce: costs({.combine = runtime::Reduce::Sum}); break;
+      case Move::Kind::ScatterReduce: costs({.combine = runtime::Reduce::Sum, .split = "axis"}), block /= n; break;
+    }
+  }
+  return sent;
+}
+
 Var reshard(ir::Builder& b, Var x, const ir::Type& global, const Mesh& mesh, const Sharding& from, const Sharding& to) {
   Emitter emit(b, global, mesh, from.unreduced_kind);
   Sharding now = from;

@@ -125,7 +125,7 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   if (same_split(x.layout, want) && x.layout.unreduced == want.unreduced) return x.var;
   for (const auto& [known, barrier, var] : x.copies)
     if (barrier == b_.barrier() && same_split(known, want) && known.unreduced == want.unreduced) return var;
-  Var made = spread_anew(v, want);
+  Var made = made_anew(v, want);
   if (!made.valid() && x.outer >= 0 && loop_) {
     made = add_param(g_.type(v), want);
     extra_.push_back({x.outer, want, made, asking(v)});
@@ -142,18 +142,6 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   }
   x.copies.push_back({want, b_.barrier(), made});
   return made;
-}
-
-// One number, in the layout that is wanted: nothing has to move. Not valid where there is more in v.
-Var Partitioner::spread_anew(Var v, const Sharding& want) {
-  const Node* n = values_[at(v)].spread;
-  if (!n || !want.unreduced.empty() || !values_[at(v)].layout.unreduced.empty()) return {};
-  const PlacedValue& number = values_[at(n->inputs[0])];
-  if (!number.layout.unreduced.empty()) return {};
-  const auto rule = rule_of(g_, *n);
-  const FactorAxes axes = project(*rule, rule->results[0], want, *context_.mesh).axes;
-  if (!same_split(layout_of(*rule, rule->results[0], axes, *context_.mesh), want)) return {};
-  return emit_local(*n, *rule, axes, {number.var}, std::array{want})[0];
 }
 
 // What is still to be added up beyond what the type itself leaves unreduced.
@@ -211,7 +199,7 @@ FactorAxes Partitioner::split_of(const Node& n, const ir::FactorRule& rule, Axis
     operands.push_back(value(rule.operands[i], values_[at(n.inputs[i])].layout, n.inputs[i]));
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
     results.push_back(value(rule.results[r], wanted(n.outputs[r]), n.outputs[r]));
-  return choose(rule, operands, results, kept | blocked_, masks, *context_.mesh);
+  return cheaper(n, rule, choose(rule, operands, results, kept | blocked_, masks, *context_.mesh));
 }
 
 // An operation with a factor rule; one without is done whole on every device.
@@ -259,8 +247,7 @@ void Partitioner::operation(const Node& n) {
     if (!kept.empty()) layouts[r].unreduced_kind = wanted(n.outputs[r]).unreduced_kind;
     set(n.outputs[r], outputs[r], layouts[r], cause);
     values_[at(n.outputs[r])].terms = terms;
-    if (ir::shows_all(*n.op) && g_.type(n.inputs[0]).shape.empty() && layouts[r].unreduced.empty())
-      values_[at(n.outputs[r])].spread = &n;
+    if (repeats(n) && layouts[r].unreduced.empty()) values_[at(n.outputs[r])].repeats = &n;
     place(n.outputs[r]);
   }
 }

@@ -26,8 +26,8 @@ struct PlacedValue {
   };
   std::vector<Copy> copies;                                       // other layouts it was brought into
   std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is unreduced
-  int outer = -1;                    // a loop's constant: its position among the node's inputs
-  const ir::Node* spread = nullptr;  // one number is all that there is in it, and this made it
+  int outer = -1;                     // a loop's constant: its position among the node's inputs
+  const ir::Node* repeats = nullptr;  // it only has elements of a smaller value, and this made it
   ir::Var whole = {};  // of what is unreduced: to be added to the sum, laid out alike; none where nothing is
 };
 
@@ -78,8 +78,23 @@ class Partitioner {
 
   void operation(const ir::Node& n);
   FactorAxes split_of(const ir::Node& n, const ir::FactorRule& rule, AxisSet kept) const;
+
+  // prices.cpp
+  FactorAxes cheaper(const ir::Node& n, const ir::FactorRule& rule, FactorAxes axes) const;
+  bool disputed(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, std::size_t f) const;
+  struct Anew {  // a value is made again, in another layout
+    const ir::Node* node;
+    RuleRef rule;
+    FactorAxes axes;
+    Sharding operand;
+  };
+  bool repeats(const ir::Node& n) const;
+  std::optional<Anew> anew(ir::Var v, const Sharding& want) const;
+  ir::Var made_anew(ir::Var v, const Sharding& want);
+  std::int64_t bytes_to(ir::Var v, const Sharding& want) const;
+  double price(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes) const;
+  double share_summed(ir::Var v) const;
   void whole_operation(const ir::Node& n);
-  ir::Var spread_anew(ir::Var v, const Sharding& want);
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
                       std::span<const Sharding> layouts);
   using Terms = std::function<std::shared_ptr<const std::vector<ir::Why::Value>>()>;  // the operands that met

@@ -46,6 +46,9 @@ Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const ru
 // (moves.cpp)
 ir::Var reshard(ir::Builder& b, ir::Var x, const runtime::Type& global, const runtime::Mesh& mesh,
                 const runtime::Sharding& from, const runtime::Sharding& to);
+// What one device sends on that way.
+std::int64_t bytes_moved(const runtime::Type& global, const runtime::Mesh& mesh, const runtime::Sharding& from,
+                         const runtime::Sharding& to);
 
 // ---- early_sums.cpp
 // Sums over devices brought to the contractions whose terms they add up: psum(c * dot(x, y)) becomes c * psum(dot(x,

@@ -11,15 +11,11 @@ using S = std::vector<std::string>;
 namespace {
 
 // A product whose inner dimension is split: its terms are still to be added up.
-Var gram(Builder& b, Var x, Var y) {
-  return b.emit1(*b.core().contract, {x, y}, {{"spec", std::string("km,kn->mn")}});
-}
+Var gram(Builder& b, Var x, Var y) { return b.emit1(*b.core().contract, {x, y}, {{"spec", std::string("km,kn->mn")}}); }
 Var scaled(Builder& b, Var x, double by) {
   return ir::mul(b, x, ir::broadcast_to(b, ir::constant(b, by, b.type(x).dtype, true), b.type(x).shape));
 }
-Var whole_zeros(Builder& b, const Type& t) {
-  return ir::broadcast_to(b, ir::constant(b, 0, t.dtype, true), t.shape);
-}
+Var whole_zeros(Builder& b, const Type& t) { return ir::broadcast_to(b, ir::constant(b, 0, t.dtype, true), t.shape); }
 
 const Type kSum = f64({4, 4}), kRows = f64({8, 4}), kSteps = f64({3, 8, 4});
 
@@ -33,9 +29,10 @@ Var added(Builder& b, Var sum, Var rows) { return ir::add(b, sum, gram(b, rows, 
 struct Said {
   S inside, all;
 };
-Said loop(const GraphRef& body, const std::function<Var(Builder&, Var given)>& start,
-          const std::function<Var(Builder&, Var)>& behind = [](Builder&, Var v) { return v; },
-          const Sharding& given = spec({{}, {}})) {
+Said loop(
+    const GraphRef& body, const std::function<Var(Builder&, Var given)>& start,
+    const std::function<Var(Builder&, Var)>& behind = [](Builder&, Var v) { return v; },
+    const Sharding& given = spec({{}, {}})) {
   MeshRef m = mesh({{"X", 4}});
   Graph g = graph({kSum, kSteps}, [&](Builder& b, const Vars& p) {
     return Vars{behind(b, scan(b, body, {}, {start(b, p[0])}, {p[1]}, 3)[0])};
@@ -130,7 +127,8 @@ TEST_CASE("a loop that looks at what it carries sums in each turn") {
 }
 
 TEST_CASE("a loop that carries a split value scatters in each turn") {
-  const Said said = loop(adding(added), as_given, [](Builder&, Var v) { return v; }, spec({{0}, {}}));
+  const Said said = loop(
+      adding(added), as_given, [](Builder&, Var v) { return v; }, spec({{0}, {}}));
   CHECK(said.inside == S{"psum_scatter(128)"});
   CHECK(said.all == said.inside);
 }
@@ -156,10 +154,12 @@ TEST_CASE("while loops: no turn at all, and conditions that look") {
   MeshRef m = mesh({{"X", 4}});
   const Type count = f64({});
   const auto body = region({kRows, count, kSum}, [&](Builder& b, const Vars& p) {
-    return Vars{ir::add(b, p[1], ir::constant(b, 1, DType::F64, true)), added(b, p[2], ir::mul(b, p[0], ir::broadcast_to(b, p[1], {8, 4})))};
+    return Vars{ir::add(b, p[1], ir::constant(b, 1, DType::F64, true)),
+                added(b, p[2], ir::mul(b, p[0], ir::broadcast_to(b, p[1], {8, 4})))};
   });
-  const auto counts = region({count, count, kSum},
-                             [&](Builder& b, const Vars& p) { return Vars{b.emit1(*b.core().lt, {p[1], p[0]}, {})}; });
+  const auto counts = region({count, count, kSum}, [&](Builder& b, const Vars& p) {
+    return Vars{b.emit1(*b.core().lt, {p[1], p[0]}, {})};
+  });
   const auto looks = region({count, count, kSum}, [&](Builder& b, const Vars& p) {
     Var small = b.emit1(*b.core().lt, {ir::reduce_sum(b, p[2], {0, 1}), ir::constant(b, 1e6, DType::F64, true)}, {});
     return Vars{b.emit1(*b.core().logical_and, {small, b.emit1(*b.core().lt, {p[1], p[0]}, {})}, {})};
