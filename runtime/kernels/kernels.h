@@ -53,14 +53,14 @@ void search(const View& a, const View& v, const View& out_i32, bool behind);
 // for out, but that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and
 // bf16 accumulate in f32; integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
 void matmul(const View& a, const View& w, const View& out, const Stop* stop = nullptr);
-// The same, prepared for sizes and strides: run with pointers only, by one thread at a time.
+// The same, prepared for sizes and strides: run with pointers only, by any number of threads at once.
 class MatrixProduct {
  public:
   struct Impl;
   MatrixProduct(const View& a, const View& w, const View& out);
   ~MatrixProduct();
   MatrixProduct(MatrixProduct&&) noexcept;
-  void run(const void* a, const void* w, void* out, const Stop* stop);
+  void run(const void* a, const void* w, void* out, const Stop* stop) const;
 
  private:
   std::unique_ptr<Impl> impl_;

@@ -17,7 +17,7 @@ struct MatrixOperand {  // of any strides
   const unsigned char* data;
   std::int64_t row, col;
 };
-struct MatrixProduct::Impl {
+struct PreparedProduct {
   DType type;
   Nest<3> batch;  // steps from one matrix to the next
   std::int64_t m, n, k;
@@ -25,14 +25,15 @@ struct MatrixProduct::Impl {
   unsigned char* out;
   std::int64_t out_row;  // columns lie one after the other
   const Stop* stop;
-  View whole;  // the result, of all batches
+  Loop round = nullptr;   // of halves, which are computed as f32: to memory
+  std::int64_t item = 0;  // bytes of an element of the result
   std::int64_t batches() const { return batch.count(batch.rank); }
 };
 
 namespace {
 
 using Operand = MatrixOperand;
-using Product = MatrixProduct::Impl;
+using Product = PreparedProduct;
 constexpr int kA = 0, kW = 1, kC = 2;
 using Memory = std::unique_ptr<unsigned char[]>;
 
@@ -58,15 +59,17 @@ Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
   source.shape.insert(source.shape.end(), {by_columns ? cols : rows, by_columns ? rows : cols});
   source.strides.insert(source.strides.end(), {by_columns ? x.col : x.row, by_columns ? x.row : x.col});
   const std::int64_t count = numel(source.shape);
-  Memory dense = scratch(count, size_of(p.type));
+  const bool as_it_lies = narrow && is_contiguous(source);
+  Memory dense = as_it_lies ? Memory() : scratch(count, size_of(p.type));
   const View to = contiguous(p.type, source.shape, dense.get());
-  copy(source, to);
+  if (!as_it_lies) copy(source, to);
   if (narrow) {
     Memory wide = scratch(count, sizeof(float));
     const Loop load = vector_table().narrow(p.type).load;
     const auto item = static_cast<std::int64_t>(size_of(p.type));
+    const unsigned char* from = as_it_lies ? x.data : dense.get();
     spread(count, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
-      load(dense.get() + lo * item, nullptr, nullptr, reinterpret_cast<float*>(wide.get()) + lo, hi - lo);
+      load(from + lo * item, nullptr, nullptr, reinterpret_cast<float*>(wide.get()) + lo, hi - lo);
     });
     dense = std::move(wide);
   }
@@ -178,11 +181,18 @@ void blocks(const Product& p) {
   const std::int64_t grain =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
   const bool turned = small && shall_turn(p, item);
+  const auto compute = [&](const Gemm& g) {
+    if (small && kernel_small(g)) return;
+    if (least) return wide ? tiny<double>(g) : tiny<float>(g);
+    if (!p.stop || g.m * g.n * g.k <= kLong) return kernel(g);
+    in_parts(g, item, kernel, *p.stop);
+  };
   spread(
       p.batches() * each, grain,
       [&](std::int64_t lo, std::int64_t hi) {
         Position<3> at(p.batch, p.batch.rank, lo / each);
         const Memory lines = turned ? scratch(rows * (p.k + 16), static_cast<std::size_t>(item)) : Memory();
+        const Memory sums = p.round ? scratch(rows * cols, static_cast<std::size_t>(item)) : Memory();
         for (std::int64_t unit = lo; unit < hi; ++unit) {
           const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
           if (block == 0 && unit > lo) at.next();
@@ -195,44 +205,30 @@ void blocks(const Product& p) {
                  p.w.data + (at.offset[kW] + j * p.w.col) * item,
                  p.w.row,
                  p.w.col,
-                 p.out + (at.offset[kC] + i * p.out_row + j) * item,
+                 nullptr,
                  p.out_row};
+          unsigned char* const out = p.out + (at.offset[kC] + i * p.out_row + j) * p.item;
+          g.c = p.round ? sums.get() : out;
+          if (p.round) g.c_row = g.n;
           if (turned) turn(g, wide, lines.get());
-          if (small && kernel_small(g)) continue;
-          if (least)
-            wide ? tiny<double>(g) : tiny<float>(g);
-          else if (!p.stop || g.m * g.n * g.k <= kLong)
-            kernel(g);
-          else
-            in_parts(g, item, kernel, *p.stop);
+          compute(g);
+          for (std::int64_t r = 0; p.round && r < g.m; ++r)
+            p.round(reinterpret_cast<const float*>(sums.get()) + r * g.n, nullptr, nullptr,
+                    out + r * p.out_row * p.item, g.n);
         }
       },
       p.stop);
 }
 
-// Of halves: operands and result as f32, the result rounded to its type at the end.
+// Of halves: operands as f32, and each block of the result, which is rounded while it is in the cache.
 void halves(Product p) {
   const Memory a = pack(p, kA, p.m, p.k), w = pack(p, kW, p.k, p.n);
-  Product f = p;
-  const Memory sums = scratch(p.batches() * p.m * p.n, sizeof(float));
-  f.type = DType::F32;
-  f.out = sums.get();
-  f.out_row = p.n;
-  for (std::int64_t d = f.batch.rank, step = p.m * p.n; d-- > 0; step *= f.batch.size[static_cast<std::size_t>(d)])
-    f.batch.stride[kC][static_cast<std::size_t>(d)] = step;
-  blocks(f);
-  const Loop store = vector_table().narrow(p.type).store;
-  const auto item = static_cast<std::int64_t>(size_of(p.type));
-  spread(p.batches() * p.m, std::max<std::int64_t>(1, (1 << 16) / p.n), [&](std::int64_t lo, std::int64_t hi) {
-    for (std::int64_t r = lo; r < hi; ++r) {
-      const Position<3> at(p.batch, p.batch.rank, r / p.m);
-      store(reinterpret_cast<const float*>(sums.get()) + r * p.n, nullptr, nullptr,
-            p.out + (at.offset[kC] + r % p.m * p.out_row) * item, p.n);
-    }
-  });
+  p.round = vector_table().narrow(p.type).store;
+  p.type = DType::F32;
+  blocks(p);
 }
 
-void floats(Product& p) {
+void floats(const Product& p) {
   // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
   const auto usable = [](const Operand& x, std::int64_t rows, std::int64_t cols) {
     return (x.col == 1 && x.row >= cols) || (x.row == 1 && x.col >= rows);
@@ -252,7 +248,7 @@ Product prepared(const View& a, const View& w, const View& out) {
   const auto stride = [&](const View& v, std::size_t d) { return v.strides[batch + d]; };
   Product p;
   p.type = out.dtype;
-  p.whole = out;
+  p.item = static_cast<std::int64_t>(size_of(p.type));
   p.m = size(out, 0), p.n = size(out, 1), p.k = size(a, 1);
   p.a = {nullptr, stride(a, 0), stride(a, 1)};
   p.w = {nullptr, stride(w, 0), stride(w, 1)};
@@ -272,16 +268,14 @@ Product prepared(const View& a, const View& w, const View& out) {
   return p;
 }
 
-void multiply(Product& p, const void* a, const void* w, void* out, const Stop* stop) {
+// `whole`: the result, of all batches.
+void multiply(Product p, const View& whole, const void* a, const void* w, void* out, const Stop* stop) {
   if (p.m == 0) return;
   p.a.data = static_cast<const unsigned char*>(a);
   p.w.data = static_cast<const unsigned char*>(w);
   p.out = static_cast<unsigned char*>(out);
   p.stop = stop;
-  if (p.k == 0) {
-    p.whole.data = out;
-    return fill(p.whole, 0, 0);
-  }
+  if (p.k == 0) return fill({whole.dtype, whole.shape, whole.strides, out}, 0, 0);
   if (p.type == DType::F32 || p.type == DType::F64) return floats(p);
   if (is_float(p.type)) return halves(p);
   visit(p.type, [&](auto t) {
@@ -295,17 +289,22 @@ void multiply(Product& p, const void* a, const void* w, void* out, const Stop* s
 
 }  // namespace
 
-MatrixProduct::MatrixProduct(const View& a, const View& w, const View& out) : impl_(new Impl(prepared(a, w, out))) {}
+struct MatrixProduct::Impl {
+  PreparedProduct product;
+  View whole;
+};
+
+MatrixProduct::MatrixProduct(const View& a, const View& w, const View& out)
+    : impl_(new Impl{prepared(a, w, out), out}) {}
 MatrixProduct::~MatrixProduct() = default;
 MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 
-void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop) {
-  multiply(*impl_, a, w, out, stop);
+void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop) const {
+  multiply(impl_->product, impl_->whole, a, w, out, stop);
 }
 
 void matmul(const View& a, const View& w, const View& out, const Stop* stop) {
-  Product p = prepared(a, w, out);
-  multiply(p, a.data, w.data, out.data, stop);
+  multiply(prepared(a, w, out), out, a.data, w.data, out.data, stop);
 }
 
 const char* matmul_isa() { return vector_table().isa; }

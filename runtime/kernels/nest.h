@@ -1,7 +1,9 @@
 // Loop nests over several views of one shape: dimensions of size 1 dropped, neighbours merged where every view allows
 // it, and a position that walks the outer dimensions. No allocation.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -17,6 +19,15 @@ struct Nest {
   int rank = 0;
   std::array<std::int64_t, kNest> size;
   std::array<std::array<std::int64_t, kNest>, N> stride;
+
+  Nest() = default;
+  Nest(const Nest& o) { *this = o; }
+  Nest& operator=(const Nest& o) {  // what is used of it
+    rank = o.rank;
+    std::copy_n(o.size.begin(), rank, size.begin());
+    for (std::size_t v = 0; v < N; ++v) std::copy_n(o.stride[v].begin(), rank, stride[v].begin());
+    return *this;
+  }
 
   void add(std::int64_t n, const std::array<std::int64_t, N>& s) {
     if (n == 1) return;

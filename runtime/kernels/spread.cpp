@@ -49,7 +49,12 @@ void each_piece(std::int64_t pieces, F f) {
 }
 #endif
 
+thread_local int alone = 0;
+
 }  // namespace
+
+Alone::Alone() { ++alone; }
+Alone::~Alone() { --alone; }
 
 #if defined(__SANITIZE_THREAD__)
 int threads() { return 4; }
@@ -60,6 +65,13 @@ int threads() { return tbb::this_task_arena::max_concurrency(); }
 void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t),
                    void* context, const Stop* stop) {
   grain = std::max<std::int64_t>(grain, 1);
+  if (alone > 0) {
+    for (std::int64_t from = 0; from < count; from += grain) {
+      if (stop) stop->ask();
+      piece(context, from, std::min(count, from + grain));
+    }
+    return;
+  }
   std::atomic<bool> ended{false};
   each_piece((count + grain - 1) / grain, [=, &ended](std::int64_t i) {
     if (ended.load(std::memory_order_relaxed)) return;

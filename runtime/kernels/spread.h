@@ -11,6 +11,14 @@ namespace shard::runtime {
 
 int threads();  // that work is spread over
 
+// While one lives, its thread does all pieces itself, one after another: it is one of several that share larger work.
+class Alone {
+ public:
+  Alone();
+  ~Alone();
+  Alone(const Alone&) = delete;
+};
+
 void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t),
                    void* context, const Stop* stop);
 

@@ -3,7 +3,9 @@
 
     bench.py PROGRAM [--python PYTHON_WITH_JAX]       PROGRAM: the built `shard`
 
-A step of Shard is the time of a long run less that of a short one, over the difference in steps; memory is the peak of the process.
+A step of Shard is the time of a long run less that of a short one, over the difference in steps; memory is the peak of the process. The share
+of a step is the speed of its products (their operations on all devices, over the time of the whole step) compared with that of NumPy's product of
+2,048 rows in the same run: what it would be if nothing but products took time, and these were as fast.
 """
 import argparse
 import os
@@ -25,8 +27,27 @@ def run(argv):
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def shard_step(shard, name, devices, few, many):
-    command = [shard, 'run', os.path.join(HERE, name + '.shard'), '--devices', str(devices), '--set']
+# Program, devices, steps of the short and of the long run, what `step` takes, other settings.
+STEPS = [('logistic', 1, 200, 4200, 'params, x, y', []), ('logistic', 8, 200, 4200, 'params, x, y', [])] + \
+    [('mlp', n, 5, 45, 'state, x, y', []) for n in (1, 8, 64)] + [('transformer', n, 5, 45, 'state, x, y', []) for n in (2, 8)] + \
+    [('sharded', 8, 5, 25, 'p, v, x, y', ['@data=2', '@model=4'])]
+
+
+def product_operations(shard, name, devices, arguments, settings):
+    """Floating point operations of a step's products on all devices."""
+    with open(os.path.join(HERE, name + '.shard')) as f: text = f.read()
+    with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:
+        f.write(f'{text}\nprint("operations", cost(step, {arguments}).flops)\n')
+        f.flush()
+        argv = [shard, 'run', f.name, '--devices', str(devices), '--set', 'steps=0', *(w for s in settings for w in ('--set', s))]
+        out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    return float(out.split('operations')[1]) * devices
+
+
+def shard_step(shard, name, devices, few, many, settings):
+    command = [shard, 'run', os.path.join(HERE, name + '.shard'), '--devices', str(devices)]
+    for s in settings: command += ['--set', s]
+    command.append('--set')
     best = min((run(command + [f'steps={many}'])[0] - run(command + [f'steps={few}'])[0]) / (many - few) for _ in range(3))
     return best * 1e3, run(command + [f'steps={few}'])[1]
 
@@ -127,12 +148,15 @@ def main():
     p.add_argument('--python', default=sys.executable)
     a = p.parse_args()
     with_jax = subprocess.run([a.python, '-c', 'import jax'], capture_output=True).returncode == 0
-    print(f'{"program":10} {"devices":>7} {"Shard ms":>10} {"JAX ms":>10} {"ratio":>7} {"peak MB":>8}')
-    for name, devices, few, many in [('logistic', 1, 200, 4200), ('logistic', 8, 200, 4200), ('mlp', 1, 5, 45), ('mlp', 8, 5, 45), ('mlp', 64, 5, 45),
-                                      ('transformer', 2, 5, 45), ('transformer', 8, 5, 45)]:
-        ms, mb = shard_step(a.shard, name, devices, few, many)
-        jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax else None
-        print(f'{name:10} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') + f' {mb:8.0f}', flush=True)
+    products = numpy_matmul(a.python, 2048, 4)
+    print(f'{"program":11} {"devices":>7} {"Shard ms":>10} {"JAX ms":>10} {"ratio":>7} {"share":>6} {"peak MB":>8}')
+    for name, devices, few, many, arguments, settings in STEPS:
+        ms, mb = shard_step(a.shard, name, devices, few, many, settings)
+        jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax and not settings else None
+        share = product_operations(a.shard, name, devices, arguments, settings) / ms / 1e6 / products if products else None
+        print(f'{name:11} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') +
+              (f' {share:6.2f}' if share else f' {"-":>6}') + f' {mb:8.0f}', flush=True)
+    if products: print(f'share: of NumPy at 2,048 rows, {products:.0f} GFLOP/s')
     timed = ['run', os.path.join(HERE, 'transformer.shard'), '--set', 'steps=0', '--set']
     without, with_plan = (min(run([a.shard, *timed, f'plan={n}'])[0] for _ in range(5)) for n in (0, 1))
     print(f'transformer: trace to plan {(with_plan - without) * 1e3:.0f} ms', flush=True)

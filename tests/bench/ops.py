@@ -39,6 +39,7 @@ ROWS = [
      'jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))'),
     ('solve, 512', [(512, 512), (512, 512)], 'solve(x, y)', 'jnp.linalg.solve(x, y)'),
     ('cholesky, 512', [(512, 512)], 'cholesky(x @ x.T + 512.0 * eye(512))', 'jnp.linalg.cholesky(x @ x.T + 512.0 * jnp.eye(512))'),
+    ('qr, 512', [(512, 512)], 'qr(x)[0]', 'jnp.linalg.qr(x)[0]'),
     ('eigh, 256', [(256, 256)], 'eigh(x + x.T)[0]', 'jnp.linalg.eigh(x + x.T)[0]'),
     ('svd, 128', [(128, 128)], 'svd(x)[1]', 'jnp.linalg.svd(x)[1]'),
     ('10,000 turns of c * 0.99 + 0.1, of 8', [(8,)], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',

@@ -163,7 +163,7 @@ TEST_CASE("factors of matrices and systems", "[decompose]") {
         qr(a.one(), q.one(), r.one(), nullptr);
         CHECK(of_identity(q) < close);
         CHECK(apart(q, r, a) < close);
-        CHECK((rows == 1 || r(1, 0) == 0.0));
+        CHECK((q_cols == 1 || r(1, 0) == 0.0));
       }
       M a = random(t, n, n, 8), l(t, n, n);
       const M plus = made(t, n, n, [&](Index i, Index j) {
@@ -191,7 +191,8 @@ TEST_CASE("factors of matrices and systems", "[decompose]") {
               close * std::max(1.0, std::abs(number(0, 0))));
       }
       if (is_complex(t)) continue;
-      M b = random(t, n, 3, 9), x(t, n, 3), inverse(t, n, n);
+      const Index columns = n == 5 ? 300 : 3;  // more than a thread takes
+      M b = random(t, n, columns, 9), x(t, n, columns);
       solve(a.one(), b.one(), x.one(), nullptr);
       CHECK(apart(a, x, b) < close * static_cast<double>(n) * largest(x));
       for (bool lower : {false, true})

@@ -4,9 +4,11 @@
 
 #include <tbb/global_control.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/spread.h"
 #include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/arrays.h"
 
@@ -77,6 +79,13 @@ TEST_CASE("products of every size and order", "[matmul]") {
   }
 }
 
+TEST_CASE("halves of many blocks, each rounded by itself", "[matmul]") {
+  for (const DType t : {DType::BF16, DType::F16}) {
+    Array a = random_array(t, {2, 300, 40}, 1), w = random_array(t, {1, 40, 500}, 2);
+    check_matmul(a.view(), {t, {2, 40, 500}, {0, 500, 1}, w.data()});
+  }
+}
+
 TEST_CASE("a transposed operand whose lines meet in a cache", "[matmul]") {  // 1,024 bytes from one to the next
   for (const auto& [t, m] : {std::pair{DType::F32, 256}, {DType::F64, 128}}) {
     Array a = random_array(t, {1, m, 130}, 1), w = random_array(t, {1, 130, 64}, 2);
@@ -136,6 +145,12 @@ TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") 
     {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 4);
       matmul(a.view(), w.view(), four.view());
+    }
+    CHECK(one.bytes == four.bytes);
+    std::fill(one.bytes.begin(), one.bytes.end(), std::uint8_t{0xff});
+    {
+      const Alone alone;
+      matmul(a.view(), w.view(), one.view());
     }
     CHECK(one.bytes == four.bytes);
     if (m % 64 == 0) {  // shards of the rows, as devices hold them

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "runtime/kernels/dense/long_call.h"
 #include "runtime/kernels/dense/matrix.h"
@@ -41,6 +42,12 @@ void each(const View& a, const Stop* stop, F f) {
         for (Index i = lo; i < hi; ++i) f(i, w);
       },
       stop);
+}
+
+View turned(View v) {  // each matrix
+  std::swap(v.shape[1], v.shape[2]);
+  std::swap(v.strides[1], v.strides[2]);
+  return v;
 }
 
 DType real_type(DType t) { return is_complex(t) ? part_of(t) : t; }
@@ -109,13 +116,26 @@ Determinant determinant_of(const Matrix& a, const Stop* stop) {
   return Determinant(*w);
 }
 
+// f(first column, count) of columns of w->b, which do not depend on one another, some a thread.
+template <class F>
+void by_columns(const WorkRef& w, double multiplications, const Stop* stop, F f) {
+  constexpr Index kColumnsEach = 128;
+  spread(
+      w->b.cols(), kColumnsEach,
+      [&](Index lo, Index hi) {
+        call(multiplications * static_cast<double>(hi - lo), stop,
+             [=] { f(w->b.column(lo), static_cast<int>(hi - lo)); });
+      },
+      stop);
+}
+
 // w->b becomes a^-1 b.
 void solve_lu(const WorkRef& w, const Stop* stop) {
   if (w->b.size() == 0) return;
   lu(w, stop);
-  call(static_cast<double>(w->a.size()) * w->b.cols(), stop, [w] {
-    Matrix &a = w->a, &b = w->b;
-    lapack(a.type()).getrs(kColumns, 'N', a.rows(), b.cols(), a.data(), a.step(), w->pivots.data(), b.data(), b.step());
+  by_columns(w, static_cast<double>(w->a.size()), stop, [w](void* b, int count) {
+    Matrix& a = w->a;
+    lapack(a.type()).getrs(kColumns, 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b, w->b.step());
   });
 }
 
@@ -139,17 +159,19 @@ bool singular(const WorkRef& w, bool full, const Stop* stop) {
 
 }  // namespace
 
+// By rows the lower triangle of a is the upper one of aᵀ by columns: Lᵀ of aᵀ = conj(L) Lᵀ is made, and nothing turned.
 void cholesky(const View& a, const View& lower, const Stop* stop) {
+  const View from = turned(a), to = turned(lower);
   each(a, stop, [&](Index i, const WorkRef& w) {
-    w->a.load(a, i);
-    w->a.clear_above();
+    w->a.load(from, i);
+    w->a.clear_below();
     call(cube(w->a.rows()) / 6, stop,
-         [w] { w->status = lapack(w->a.type()).potrf(kColumns, 'L', w->a.rows(), w->a.data(), w->a.step()); });
+         [w] { w->status = lapack(w->a.type()).potrf(kColumns, 'U', w->a.rows(), w->a.data(), w->a.step()); });
     if (w->status != 0 || !w->a.finite()) {
       w->a.fill(kNan);
-      w->a.clear_above();
+      w->a.clear_below();
     }
-    w->a.store(lower, i);
+    w->a.store(to, i);
   });
 }
 
@@ -168,14 +190,14 @@ void solve_triangular(const View& a, const View& b, const View& x, bool lower, b
     w->a.load(a, i);
     w->b.load(b, i);
     if (w->b.size() == 0) return;
-    call(static_cast<double>(w->a.size()) * w->b.cols() / 2, stop, [=] {
+    by_columns(w, static_cast<double>(w->a.size()) / 2, stop, [=](void* columns, int count) {
       using L = Lapack;
       const L& library = lapack(w->a.type());
       const auto run = [&](auto trsm, auto one) {
         using T = decltype(one);
         trsm(kColumns, L::kLeft, lower ? L::kLower : L::kUpper, transposed ? L::kTransposed : L::kPlain,
-             unit ? L::kUnit : L::kGeneral, w->b.rows(), w->b.cols(), one, w->a.as<T>(), w->a.step(), w->b.as<T>(),
-             w->b.step());
+             unit ? L::kUnit : L::kGeneral, w->b.rows(), count, one, w->a.as<T>(), w->a.step(),
+             static_cast<T*>(columns), w->b.step());
       };
       if (w->a.type() == DType::F32)
         run(library.strsm, 1.0F);

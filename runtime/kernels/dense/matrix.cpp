@@ -6,37 +6,31 @@
 #include <cstring>
 
 #include "runtime/array/shape.h"
+#include "runtime/kernels/kernels.h"
 
 namespace shard::runtime::dense {
 namespace {
 
-// One element at a time from `in` to `out`, with steps in elements.
-template <class T, class U>
-void carry(const T* in, Index in_row, Index in_col, U* out, Index out_row, Index out_col, Index rows, Index cols) {
-  for (Index c = 0; c < cols; ++c)
-    for (Index r = 0; r < rows; ++r) out[r * out_row + c * out_col] = static_cast<U>(in[r * in_row + c * in_col]);
-}
-
-struct Steps {
-  Index from, row, col;
-};
-Steps steps(const View& v, Index i) {
-  return {i * v.strides[0], v.rank() > 1 ? v.strides[1] : 0, v.rank() > 2 ? v.strides[2] : 0};
-}
-
-template <class F>
-void with_element(DType t, F f) {
-  switch (t) {
-    case DType::F32: return f(float{});
-    case DType::F64: return f(double{});
-    case DType::C64: return f(std::complex<float>{});
-    default: return f(Complex{});
+// Matrix `i` of a batch; a vector or a number has one column.
+View matrix_of(const View& v, Index i) {
+  const auto item = static_cast<Index>(size_of(v.dtype));
+  View out{v.dtype, {1, 1}, {0, 0}, v.as<unsigned char>() + i * v.strides[0] * item};
+  for (int d = 1; d < v.rank(); ++d) {
+    out.shape[static_cast<std::size_t>(d - 1)] = v.shape[static_cast<std::size_t>(d)];
+    out.strides[static_cast<std::size_t>(d - 1)] = v.strides[static_cast<std::size_t>(d)];
   }
+  return out;
 }
 
 template <class T>
 bool all_finite(const T* x, std::size_t n) {
-  return std::all_of(x, x + n, [](T a) { return std::isfinite(a); });
+  constexpr std::size_t kLook = 4096;  // a loop without an end inside is one of vectors
+  for (std::size_t from = 0; from < n; from += kLook) {
+    T sum = 0;  // of zeros, or nan
+    for (std::size_t k = from; k < std::min(n, from + kLook); ++k) sum += x[k] - x[k];
+    if (!(sum == 0)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -52,22 +46,16 @@ void Matrix::reset(DType t, Index rows, Index cols) {
 
 void Matrix::load(const View& v, Index i) {
   reset(v.dtype, v.shape[1], v.shape[2]);
-  with_element(type_, [&](auto x) {
-    using T = decltype(x);
-    const Steps s = steps(v, i);
-    carry(v.as<T>() + s.from, s.row, s.col, as<T>(), 1, rows_, rows_, cols_);
-  });
+  copy(matrix_of(v, i), view());
 }
 
 void Matrix::store(const View& v, Index i) const {
-  const Steps s = steps(v, i);
-  const Index rows = v.rank() > 1 ? v.shape[1] : 1, cols = v.rank() > 2 ? v.shape[2] : 1;
-  if (type_ == DType::F64 && v.dtype == DType::F32)
-    return carry(static_cast<const double*>(place(0, 0)), 1, rows_, v.as<float>() + s.from, s.row, s.col, rows, cols);
-  with_element(type_, [&](auto x) {
-    using T = decltype(x);
-    carry(static_cast<const T*>(place(0, 0)), 1, rows_, v.as<T>() + s.from, s.row, s.col, rows, cols);
-  });
+  const View to = matrix_of(v, i);
+  View part{type_, to.shape, {1, rows_}, const_cast<void*>(place(0, 0))};
+  if (type_ == v.dtype) return copy(part, to);
+  for (Index c = 0; c < to.shape[1]; ++c)
+    for (Index r = 0; r < to.shape[0]; ++r)
+      to.as<float>()[r * to.strides[0] + c * to.strides[1]] = static_cast<float>(part.as<double>()[r + c * rows_]);
 }
 
 const void* Matrix::place(Index row, Index col) const {
@@ -114,10 +102,6 @@ void Matrix::fill_from(const Matrix& m) {
 void Matrix::clear_below() {
   for (Index c = 0; c < std::min(rows_, cols_); ++c)
     std::memset(const_cast<void*>(place(c + 1, c)), 0, static_cast<std::size_t>(rows_ - c - 1) * size_of(type_));
-}
-void Matrix::clear_above() {
-  for (Index c = 0; c < cols_; ++c)
-    std::memset(const_cast<void*>(place(0, c)), 0, static_cast<std::size_t>(std::min(c, rows_)) * size_of(type_));
 }
 
 }  // namespace shard::runtime::dense

@@ -2,6 +2,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "runtime/array/view.h"
@@ -14,7 +15,7 @@ using Complex = std::complex<double>;
 class Matrix {
  public:
   void reset(DType t, Index rows, Index cols);  // elements are whatever was there
-  void load(const View& v, Index i);            // matrix `i` of a batch
+  void load(const View& v, Index i);            // matrix `i` of a batch, whatever its strides
   // The upper left part that v has room for, of its type, or f64 for f32; a vector or a number has one column.
   void store(const View& v, Index i) const;
   DType type() const { return type_; }
@@ -27,6 +28,7 @@ class Matrix {
   T* as() {
     return reinterpret_cast<T*>(memory_.data());
   }
+  void* column(Index c) { return const_cast<void*>(place(0, c)); }
   View view() { return {type_, {rows_, cols_}, {1, rows_}, data()}; }
   View turned() { return {type_, {cols_, rows_}, {rows_, 1}, data()}; }
   Complex at(Index row, Index col) const;
@@ -35,16 +37,23 @@ class Matrix {
   void fill(double x);              // both parts of complex numbers
   void fill_from(const Matrix& m);  // as many columns of it as both have
   void clear_below();               // the diagonal
-  void clear_above();
 
  private:
   struct alignas(64) Line {
     unsigned char bytes[64];
   };
+  struct Raw : std::allocator<Line> {  // leaves elements as they are, where a vector would write zeros
+    template <class>
+    struct rebind {
+      using other = Raw;
+    };
+    void construct(Line*) {}
+    void construct(Line* to, const Line& from) { *to = from; }
+  };
   const void* place(Index row, Index col) const;
   DType type_ = DType::F64;
   Index rows_ = 0, cols_ = 0;
-  std::vector<Line> memory_;  // bits depend on numbers alone, not on where a matrix lies
+  std::vector<Line, Raw> memory_;  // bits depend on numbers alone, not on where a matrix lies
 };
 
 }  // namespace shard::runtime::dense

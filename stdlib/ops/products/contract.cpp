@@ -176,8 +176,8 @@ std::int64_t contract_copies(const KernelCall& call, int terms) {
 
 // Also summed over the first `terms` leading dimensions, which the result does not have (the `kernel_sum` column).
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
-  auto p = std::make_shared<Plan>(plan_for(call, terms));
-  auto product = std::make_shared<runtime::MatrixProduct>(p->x, p->y, p->out);
+  auto p = std::make_shared<const Plan>(plan_for(call, terms));
+  auto product = std::make_shared<const runtime::MatrixProduct>(p->x, p->y, p->out);
   runtime::Pool& pool = call.pool;
   if (runtime::numel(p->whole_out.shape) == 0) return [](void* const*, void* const*) {};
   return [p, product, &pool](void* const* in, void* const* out) {
@@ -185,10 +185,11 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
       return pool.scratch(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype)));
     };
     runtime::BufferRef held_x, held_y, held_out;
-    const auto packed = [&](std::optional<Packing>& packing, void* given, runtime::BufferRef& held) {
+    const auto move = [](View from, void* data, View to, void* there) { runtime::copy(at(from, data), at(to, there)); };
+    const auto packed = [&](const std::optional<Packing>& packing, void* given, runtime::BufferRef& held) {
       if (!packing) return given;
       held = scratch(packing->to);
-      runtime::copy(at(packing->from, given), at(packing->to, held->data()));
+      move(packing->from, given, packing->to, held->data());
       return held->data();
     };
     void *x = packed(p->pack_x, in[0], held_x), *y = packed(p->pack_y, in[1], held_y), *to = out[0];
@@ -198,7 +199,7 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
     }
     if (p->swapped) std::swap(x, y);
     product->run(x, y, to, &pool.stop());
-    if (p->pack_out) runtime::copy(at(p->pack_out->to, to), at(p->pack_out->from, out[0]));
+    if (p->pack_out) move(p->pack_out->to, to, p->pack_out->from, out[0]);
   };
 }
 
