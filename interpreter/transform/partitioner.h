@@ -74,6 +74,8 @@ class Partitioner {
 
   void operation(const ir::Node& n);
   void whole_operation(const ir::Node& n);
+  ir::Var filled_where_reduced(const ir::FactorRule& rule, std::size_t i, const FactorAxes& axes, ir::Var local,
+                               const runtime::Shape& whole);
   ir::Var spread_anew(ir::Var v, const Sharding& want);
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
                       std::span<const Sharding> layouts);
