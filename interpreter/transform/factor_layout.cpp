@@ -12,31 +12,23 @@ bool is_prefix(const Axes& a, const Axes& b) {
   return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-Projection project(const FactorRule& rule, const ValueFactors& value, const Sharding& layout, const Mesh& mesh) {
-  Projection p;
-  p.axes.resize(rule.factors.size());
+FactorAxes project(const FactorRule& rule, const ValueFactors& value, const Sharding& layout, const Mesh& mesh) {
+  FactorAxes out(rule.factors.size());
   for (std::size_t d = 0; d < value.size() && d < layout.dims.size(); ++d) {
     const auto& factors = value[d];
     const Axes& axes = layout.dims[d].axes;
-    if (axes.empty()) continue;
-    if (factors.empty()) {
-      p.whole = false;
-      continue;
-    }
+    if (factors.empty()) continue;
     std::size_t k = 0;
     std::int64_t done = 1;
     for (AxisId a : axes) {
       std::int64_t n = mesh.size_of(a);
       while (n > 1 && k + 1 < factors.size() && done == rule.factor(factors[k]).size) ++k, done = 1;
-      if (rule.factor(factors[k]).size % (done * n) != 0) {
-        p.whole = false;
-        break;
-      }
-      p.axes[static_cast<std::size_t>(factors[k])].push_back(a);
+      if (factors.size() > 1 && rule.factor(factors[k]).size % (done * n) != 0) break;
+      out[static_cast<std::size_t>(factors[k])].push_back(a);
       done *= n;
     }
   }
-  return p;
+  return out;
 }
 
 Sharding layout_of(const FactorRule& rule, const ValueFactors& value, const FactorAxes& axes, const Mesh& mesh) {
@@ -58,12 +50,6 @@ bool reachable(const FactorRule& rule, const ValueFactors& value, const FactorAx
       if (mesh.size_of(axes[static_cast<std::size_t>(g)]) != rule.factor(g).size) return false;
     }
   return true;
-}
-
-bool divides(const FactorRule& rule, const ValueFactors& value, const FactorAxes& axes, int f, AxisId axis,
-             const Mesh& mesh) {
-  std::int64_t n = mesh.size_of(axes[static_cast<std::size_t>(f)]) * mesh.size_of(axis);
-  return rule.factor(f).size % n == 0 && reachable(rule, value, axes, f, mesh);
 }
 
 RuleRef rule_of(const ir::Graph& g, const ir::Node& n) {
@@ -141,7 +127,7 @@ class Chooser {
   };
 
   void add(const SplitValue& v, bool result) {
-    known_.push_back({v, project(rule_, *v.dims, *v.layout, mesh_).axes, result});
+    known_.push_back({v, project(rule_, *v.dims, *v.layout, mesh_), result});
   }
 
   int rank(int f) const {  // the higher the earlier; negative: not to be split
@@ -165,23 +151,18 @@ class Chooser {
   bool possible(int f, const Axes& axes, std::size_t have) const {
     for (std::size_t i = have; i < axes.size(); ++i)
       if (used_.has(axes[i])) return false;
-    if (rule_.factor(f).size % mesh_.size_of(axes) != 0) return false;
-    if (!evenly(f, axes)) return false;
+    const bool halo = rule_.factor(f).kind == FactorKind::Halo;
+    const bool even = rule_.factor(f).size % mesh_.size_of(axes) == 0 && !halo;
     for (const auto& k : known_) {
+      // Blocks of different sizes have to be blocks of one dimension. A halo factor stands for dimensions of several.
+      const auto d = ir::dimension_with(*k.value.dims, f);
+      if (d && !even && (*k.value.dims)[*d].size() > 1) return false;
+      if (d && halo && (*k.value.shape)[*d] == 0) return false;
       if (!reachable(rule_, *k.value.dims, chosen_, f, mesh_)) return false;
       int times = 0;  // a diagonal: one axis cannot split two dimensions
       for (const auto& dim : *k.value.dims) times += static_cast<int>(std::count(dim.begin(), dim.end(), f));
       if (times > 1) return false;
     }
-    return true;
-  }
-
-  // A halo factor stands for dimensions of several sizes.
-  bool evenly(int f, const Axes& axes) const {
-    if (rule_.factor(f).kind != FactorKind::Halo) return true;
-    for (const auto& k : known_)
-      if (const auto d = ir::dimension_with(*k.value.dims, f); d && k.value.shape)
-        if ((*k.value.shape)[*d] % mesh_.size_of(axes) != 0 || (*k.value.shape)[*d] == 0) return false;
     return true;
   }
 
@@ -256,6 +237,7 @@ class Chooser {
             continue;
           Axes axes = chosen_[g];
           axes.insert(axes.end(), k.axes[f].begin(), k.axes[f].end());
+          if (rule_.factors[g].size % mesh_.size_of(axes) != 0) continue;  // it is free to stay even
           if (!possible(static_cast<int>(g), axes, chosen_[g].size())) continue;
           used_ |= AxisSet::of(k.axes[f]);
           chosen_[g] = std::move(axes);

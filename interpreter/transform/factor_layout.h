@@ -18,22 +18,15 @@ using FactorAxes = std::vector<Axes>;  // by factor: the axes that split it, maj
 
 bool is_prefix(const Axes& a, const Axes& b);  // b begins with a
 
-// The axes of each dimension are handed to its factors, the major one first; an axis that does not divide what is left
-// of a factor goes to none of them (`whole` becomes false), nor do those behind it.
-struct Projection {
-  FactorAxes axes;
-  bool whole = true;
-};
-Projection project(const ir::FactorRule& rule, const ir::ValueFactors& value, const Sharding& layout, const Mesh& mesh);
+// The axes of each dimension are handed to its factors, the major one first. A factor that is alone in its dimension
+// takes all of them, whether its size divides or not (uneven.h); of several, an axis that does not divide what is left
+// of a factor goes to none, nor do those behind it.
+FactorAxes project(const ir::FactorRule& rule, const ir::ValueFactors& value, const Sharding& layout, const Mesh& mesh);
 
 // The layout of a value whose factors are split so. A factor behind one that is not split to its end contributes
 // nothing.
 Sharding layout_of(const ir::FactorRule& rule, const ir::ValueFactors& value, const FactorAxes& axes, const Mesh& mesh);
 
-// Axes on which factor f of this value can still be split by `axis`: the factors before it in its dimension are split
-// to their end, and its size divides.
-bool divides(const ir::FactorRule& rule, const ir::ValueFactors& value, const FactorAxes& axes, int f, AxisId axis,
-             const Mesh& mesh);
 // Every dimension that has factor f behind others finds these split to their end.
 bool reachable(const ir::FactorRule& rule, const ir::ValueFactors& value, const FactorAxes& axes, int f,
                const Mesh& mesh);
@@ -69,7 +62,7 @@ struct SplitValue {
   const ir::ValueFactors* dims;
   const Sharding* layout;  // an operand's own, a result's wanted
   std::int64_t bytes;
-  const runtime::Shape* shape = nullptr;  // where left out, the factors' sizes are those of the dimensions
+  const runtime::Shape* shape;
 };
 
 // Operands come first: of the axes they are split over, one candidate after another is taken, that which a result wants

@@ -8,6 +8,7 @@
 
 #include "interpreter/ir/linear.h"
 #include "interpreter/transform/partitioner.h"
+#include "interpreter/transform/uneven.h"
 
 namespace shard::transform {
 
@@ -75,7 +76,7 @@ Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir
 }
 
 Type Partitioner::local_type(const Type& global, const Sharding& layout, AxisSet varying) const {
-  Type t = Type::of(global.dtype, runtime::local_shape(*context_.mesh, global.shape, layout), global.weak);
+  Type t = Type::of(global.dtype, runtime::block_shape(*context_.mesh, global.shape, layout), global.weak);
   t.mesh = context_.mesh;
   t.varying = varying;
   return t;
@@ -133,11 +134,11 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
     const ir::WhyScope because(b_, why(v, want, asked ? *asked : asking(v)));
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
-    made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
+    made = reshard_blocks(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
     if (x.whole.valid()) {
       Sharding whole = x.layout;
       whole.unreduced = {};
-      made = ir::add(b_, reshard(b_, x.whole, g_.type(v), *context_.mesh, whole, want), made);
+      made = ir::add(b_, reshard_blocks(b_, x.whole, g_.type(v), *context_.mesh, whole, want), made);
     }
   }
   x.copies.push_back({want, b_.barrier(), made});
@@ -220,7 +221,7 @@ void Partitioner::operation(const Node& n) {
     const Sharding& now = values_[at(n.inputs[i])].layout;
     want.unreduced = now.unreduced & (carried | kept);
     want.unreduced_kind = now.unreduced_kind;
-    inputs.push_back(need(n.inputs[i], want));
+    inputs.push_back(filled_where_reduced(*rule, i, axes, need(n.inputs[i], want), g_.type(n.inputs[i]).shape));
   }
   std::vector<Sharding> layouts;
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
@@ -252,6 +253,19 @@ void Partitioner::operation(const Node& n) {
   }
 }
 
+// Operand i with what changes nothing in the padding of dimensions that are reduced.
+Var Partitioner::filled_where_reduced(const ir::FactorRule& rule, std::size_t i, const FactorAxes& axes, Var local,
+                                      const runtime::Shape& whole) {
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    if (rule.operands[i][d].size() != 1) continue;
+    const int f = rule.operands[i][d][0];
+    const Axes& of = axes[static_cast<std::size_t>(f)];
+    if (rule.factor(f).kind == FactorKind::Reduced && !of.empty())
+      local = filled(b_, local, {d, of, whole[d]}, rule.factor(f).reduce);
+  }
+  return local;
+}
+
 // What explicit code asked to be unreduced though nothing is left to add up (`out:` of an operation that sums nothing,
 // or one that the layouts did not split): the value is placed, so that it counts once. Maxima and minima may count many
 // times.
@@ -272,7 +286,7 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   bool split = false;
   for (const Axes& a : axes) split |= !a.empty();
   if (split && attrs.has("shape") && !layouts.empty())
-    attrs.set("shape", runtime::local_shape(*context_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
+    attrs.set("shape", runtime::block_shape(*context_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
   if (split && n.op->partition) {
     std::vector<Type> in = types_of(g_, n.inputs);
     ir::OpCall call{*n.op, in, n.attrs, n.regions};
@@ -376,7 +390,7 @@ Sharding Partitioner::finished(const Node& n, std::size_t i) const {
   const Sharding& usual = wanted_.of[at(v)];
   const RuleRef rule = uses_[at(v)] == 1 ? rule_of(g_, n) : nullptr;
   if (!rule || n.outputs.size() != 1) return usual;
-  const FactorAxes axes = project(*rule, rule->results[0], wanted(n.outputs[0]), *context_.mesh).axes;
+  const FactorAxes axes = project(*rule, rule->results[0], wanted(n.outputs[0]), *context_.mesh);
   Sharding out = layout_of(*rule, rule->operands[i], axes, *context_.mesh);
   if (!out.split_axes().contains(unfinished(v) | values_[at(v)].layout.split_axes())) return usual;
   out.unreduced = usual.unreduced;
@@ -410,7 +424,8 @@ Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const ru
   Partitioned out;
   Vars results;
   for (Var r : graph.results) {
-    Sharding layout = as_typed(layouts.of[at(r)], graph.type(r), mesh->of_kind(runtime::AxisKind::Explicit));
+    Sharding layout = as_typed(evened(*mesh, graph.type(r).shape, layouts.of[at(r)]), graph.type(r),
+                               mesh->of_kind(runtime::AxisKind::Explicit));
     results.push_back(top.need(r, layout));
     layout.reduced = graph.type(r).sharding.reduced;
     out.results.push_back(std::move(layout));

@@ -7,6 +7,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/flow.h"
 #include "interpreter/transform/partitioner.h"
+#include "interpreter/transform/uneven.h"
 
 namespace shard::transform {
 
@@ -214,13 +215,13 @@ void Partitioner::per_device(const Node& n, std::size_t index) {
   };
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     finish(n.inputs[i]);
-    const Sharding& layout = inside.of[at(body.params[i])];
+    const Sharding layout = evened(*context_.mesh, body.type(body.params[i]).shape, inside.of[at(body.params[i])]);
     Sharding whole = joined(spec_of(n.attrs, ir::operand_spec(i), g_.type(n.inputs[i]).shape.size()), layout);
     inner.set(body.params[i], need(n.inputs[i], whole), layout, n.span);
   }
   inner.run();
   for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-    const Sharding& layout = inside.of[at(body.results[i])];
+    const Sharding layout = evened(*context_.mesh, body.type(body.results[i]).shape, inside.of[at(body.results[i])]);
     Var local = inner.need(body.results[i], layout);
     set(n.outputs[i], local, joined(spec_of(n.attrs, ir::result_spec(i), g_.type(n.outputs[i]).shape.size()), layout),
         n.span);

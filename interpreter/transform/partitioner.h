@@ -95,6 +95,8 @@ class Partitioner {
   double price(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes) const;
   double share_summed(ir::Var v) const;
   void whole_operation(const ir::Node& n);
+  ir::Var filled_where_reduced(const ir::FactorRule& rule, std::size_t i, const FactorAxes& axes, ir::Var local,
+                               const runtime::Shape& whole);
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
                       std::span<const Sharding> layouts);
   using Terms = std::function<std::shared_ptr<const std::vector<ir::Why::Value>>()>;  // the operands that met

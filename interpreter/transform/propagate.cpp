@@ -10,6 +10,7 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/transform/flow.h"
+#include "interpreter/transform/uneven.h"
 #include "runtime/array/stop.h"
 
 namespace shard::transform {
@@ -59,7 +60,7 @@ class Propagation {
   static Sharding& layout(const FlowValue& v) { return v.scope->of[at(v.var)]; }
 
   // What the inside of per-device code sees of a layout: nothing where it does not begin with the axes of the spec.
-  Projection factors_of(const FlowItem& item, const FlowValue& v) const {
+  FactorAxes factors_of(const FlowItem& item, const FlowValue& v) const {
     const Sharding& whole = layout(v);
     if (v.outside.empty()) return project(*item.rule, *v.dims, whole, mesh_);
     Sharding inner = whole;
@@ -86,19 +87,19 @@ class Propagation {
 
   void visit(FlowItem& item, int level) {
     runtime::Stop::ask_here();
-    std::vector<Projection> known;
+    std::vector<FactorAxes> known;
     bool any = false;
     for (const auto& v : item.values) {
       known.push_back(factors_of(item, v));
-      for (const auto& axes : known.back().axes) any |= !axes.empty();
+      for (const auto& axes : known.back()) any |= !axes.empty();
     }
     if (!any) return;
     auto grow = [&](std::size_t t) {
       if (item.values[t].still) return;
       bool grown = false;
       for (const Offer& o : offers_to(item, t, known, level))
-        for (std::size_t k = known[t].axes[static_cast<std::size_t>(o.factor)].size(); k < o.axes.size(); ++k) {
-          if (!extend(item, t, known[t].axes, o.factor, o.axes[k])) break;
+        for (std::size_t k = known[t][static_cast<std::size_t>(o.factor)].size(); k < o.axes.size(); ++k) {
+          if (!extend(item, t, known[t], o.factor, o.axes[k])) break;
           grown = true;
         }
       if (!grown) return;
@@ -114,7 +115,7 @@ class Propagation {
   // The best list for each factor of a target, the most preferred first: that of the largest value, then of the first.
   // An operand takes a factor that the result has from the result only: it is not given an axis that the result could
   // not take.
-  std::vector<Offer> offers_to(const FlowItem& item, std::size_t t, const std::vector<Projection>& known,
+  std::vector<Offer> offers_to(const FlowItem& item, std::size_t t, const std::vector<FactorAxes>& known,
                                int level) const {
     std::vector<Offer> offers;
     const FlowValue& target = item.values[t];
@@ -122,7 +123,7 @@ class Propagation {
       for (int f : dim) {
         const ir::Factor& factor = item.rule->factor(f);
         if (factor.kind != FactorKind::Pass && level < 4) continue;
-        const Axes& mine = known[t].axes[static_cast<std::size_t>(f)];
+        const Axes& mine = known[t][static_cast<std::size_t>(f)];
         bool from_results = !item.edge && !target.result && in_results(item, f);
         const Offer* best = nullptr;
         Offer found;
@@ -131,7 +132,7 @@ class Propagation {
           if (s == t || (from_results && !source.result)) continue;
           if ((item.repeats || source.repeated) && level < 5 && target.result && !source.result) continue;
           if (factor.kind == FactorKind::Whole && size_along(target, f) < size_along(source, f)) continue;
-          const Axes& theirs = known[s].axes[static_cast<std::size_t>(f)];
+          const Axes& theirs = known[s][static_cast<std::size_t>(f)];
           if (theirs.size() <= mine.size() || !is_prefix(mine, theirs)) continue;
           if (best && source.bytes <= best->bytes) continue;
           found = Offer{f, theirs, source.bytes, s};
@@ -153,7 +154,7 @@ class Propagation {
     if (v.scope->mesh[at(v.var)]->axes[axis].kind == runtime::AxisKind::Explicit && !v.scope->blocked.has(axis))
       return false;
     if (v.scope->blocked.has(axis) || to.split_axes().has(axis) || to.unreduced.has(axis)) return false;
-    if (!divides(*item.rule, *v.dims, axes, f, axis, mesh_)) return false;
+    if (!reachable(*item.rule, *v.dims, axes, f, mesh_)) return false;
     const auto found = ir::dimension_with(*v.dims, f);
     if (!found) return false;
     const std::size_t d = *found;
@@ -168,9 +169,15 @@ class Propagation {
     if (outside && !is_prefix(v.outside[d], axes_of_dim.axes)) return false;
     for (auto g = std::find(dim.begin(), dim.end(), f) + 1; g != dim.end(); ++g)
       if (!axes[static_cast<std::size_t>(*g)].empty()) return false;
-    Axes grown = axes_of_dim.axes;  // an operation may change the size of a dimension that it cannot split
+    Axes grown = axes_of_dim.axes;
     grown.push_back(axis);
-    if (dim.size() == 1 && type.shape[d] % mesh_.size_of(grown) != 0) return false;
+    // Of one factor the dimension itself is split: an operation may change its size.
+    Axes of_factor = axes[static_cast<std::size_t>(f)];
+    of_factor.push_back(axis);
+    const bool divides = dim.size() == 1 ? type.shape[d] % mesh_.size_of(grown) == 0
+                                         : item.rule->factor(f).size % mesh_.size_of(of_factor) == 0;
+    const bool uneven = dim.size() == 1 && outside == 0 && splits_unevenly(type, d, mesh_.size_of(grown));
+    if (!divides && !uneven) return false;
     axes_of_dim.axes = std::move(grown);
     axes[static_cast<std::size_t>(f)].push_back(axis);
     return true;

@@ -37,6 +37,19 @@ Shape local_shape(const Mesh& mesh, const Shape& global, const Sharding& s) {
   return out;
 }
 
+Shape block_shape(const Mesh& mesh, const Shape& global, const Sharding& s) {
+  Shape out = global;
+  for (std::size_t i = 0; i < out.size() && i < s.dims.size(); ++i)
+    if (const std::int64_t n = parts(mesh, s.dims[i]); n > 1) out[i] = out[i] / n + (out[i] % n != 0);
+  return out;
+}
+
+bool divides(const Mesh& mesh, const Shape& global, const Sharding& s) {
+  for (std::size_t i = 0; i < global.size() && i < s.dims.size(); ++i)
+    if (global[i] % parts(mesh, s.dims[i]) != 0) return false;
+  return true;
+}
+
 std::string to_string(const Mesh& mesh, const Sharding& s) {
   std::size_t shown = s.dims.size();
   while (shown > 0 && s.dims[shown - 1] == DimSharding{}) --shown;

@@ -32,6 +32,10 @@ struct Sharding {
 
 std::int64_t parts(const Mesh& mesh, const DimSharding& dim);                 // into how many the dimension is split
 Shape local_shape(const Mesh& mesh, const Shape& global, const Sharding& s);  // sizes must divide
+// Blocks of ceil(size / parts) elements, as programs of one device hold them: where a size does not divide, the last
+// ones are short or empty, and what lies behind the end is any number.
+Shape block_shape(const Mesh& mesh, const Shape& global, const Sharding& s);
+bool divides(const Mesh& mesh, const Shape& global, const Sharding& s);  // every dimension by its parts
 // "P(@X, _)" with trailing `_` dropped; `?` for open dimensions; "unreduced: @X".
 std::string to_string(const Mesh& mesh, const Sharding& s);
 

@@ -1,5 +1,6 @@
 // What follows an order: sort, argsort, top_k, and running sums, products and maxima. The rows work along the last
 // dimension, which they need whole but for running totals; users' axes are brought there and back.
+#include <array>
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
@@ -216,15 +217,19 @@ Vars complex_scan_prod(Builder& b, std::span<const Var> in, const Attrs& attrs) 
 // Along a split dimension each device runs over its own block, and takes in the totals of the blocks before it (behind
 // it), which are gathered.
 Vars scan_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, Scan how) {
-  Expr y{b, b.emit(c.call.op, in, c.attrs).at(0)};
   const auto s = split_dim(c, 0, c.call.in[0].shape.size() - 1);
-  if (!s) return {y};
+  if (!s) return b.emit(c.call.op, in, c.attrs);
   const bool reverse = flag_or(c.attrs, "reverse", false);
+  constexpr FactorReduce combines[] = {FactorReduce::Sum, FactorReduce::Prod, FactorReduce::Max, FactorReduce::Min};
+  // Backwards what lies behind the end comes first.
+  const Var run_over = reverse ? ended(b, in[0], *s, combines[static_cast<std::size_t>(how)]) : in[0];
+  Expr y{b, b.emit(c.call.op, std::array{run_over}, c.attrs).at(0)};
   const auto end = [&](Var x, bool first) {
     const std::int64_t at = first ? 0 : b.type(x).shape.back() - 1;
     return part_of(b, x, -1, at, at + 1);
   };
-  Expr totals{b, gathered(b, end(y, reverse), *s)};
+  const SplitDim one_each{s->dim, s->axes, s->devices, s->devices};
+  Expr totals{b, gathered(b, end(y, reverse), one_each)};
   const Shape shape = totals.type().shape;
   const auto over_all = [&](Var x) { return Expr{b, ir::broadcast_to(b, x, shape)}; };
   const Expr here = over_all(device_position(b, s->axes));
@@ -232,7 +237,7 @@ Vars scan_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, S
   // An extreme of the block's own changes none of them.
   const Expr nothing = how == Scan::Sum    ? over_all(totals.number(0))
                        : how == Scan::Prod ? over_all(totals.number(1))
-                                           : over_all(end(in[0], !reverse));
+                                           : over_all(end(run_over, !reverse));
   const Expr others = select(reverse ? lt(here, block) : lt(block, here), totals, nothing);
   const Expr all{b, ir::broadcast_to(b, end(b.emit1(c.call.op, {others}, c.attrs), reverse), y.type().shape)};
   constexpr std::string_view rows[] = {"add", "mul", "maximum", "minimum"};

@@ -1,11 +1,13 @@
 // The reductions that a graph holds: over `axes` (counted from the end), which vanish. Internal: users call sum, mean,
 // ... of statistics.cpp, which settle axes and element types. A split reduced dimension leaves an unreduced sum,
 // product, maximum, ...
+#include <array>
 #include <cstdint>
 
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
+#include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
@@ -134,11 +136,13 @@ OpDef reduce_row(std::string_view signature, std::string_view doc, Reduce op, Fa
 // behind all; the smallest, still unreduced, is the answer.
 Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bool largest) {
   auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
-  auto& axes = c.axes[static_cast<std::size_t>(c.rule.operands[0][a][0])];
-  Expr local{b, b.emit(c.call.op, in, c.attrs).at(0)};
-  if (axes.empty()) return {local};
-  std::int64_t size = b.type(in[0]).shape[a];
-  Expr mine{b, b.call(largest ? "reduce_max" : "reduce_min", {in[0]}, {{"axes", Ints{c.call.attrs.integer("axis")}}})};
+  const auto s = split_dim(c, 0, a);
+  if (!s) return b.emit(c.call.op, in, c.attrs);
+  const auto& axes = s->axes;
+  const Var x = ended(b, in[0], *s, largest ? FactorReduce::Max : FactorReduce::Min);
+  Expr local{b, b.emit(c.call.op, std::array{x}, c.attrs).at(0)};
+  std::int64_t size = b.type(x).shape[a];
+  Expr mine{b, b.call(largest ? "reduce_max" : "reduce_min", {x}, {{"axes", Ints{c.call.attrs.integer("axis")}}})};
   bool truth = mine.type().dtype == DType::Bool;  // collectives compare numbers
   if (truth) mine = cast_to(mine, DType::I32);
   Expr best{b, b.call(largest ? "pmax" : "pmin", {mine}, over_devices(b, axes))};

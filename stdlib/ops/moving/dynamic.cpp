@@ -189,7 +189,7 @@ Expr start_here(Builder& b, const ir::LocalCall& c, const SplitDim& s, Var given
   Expr start{b, given};
   start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole - n)));
   Expr first{b, ir::convert(b, device_position(b, s.axes), start.type().dtype)};
-  return start - first * static_cast<double>(whole / s.devices);
+  return start - first * static_cast<double>(s.block_of(whole));
 }
 // Whether this device has the element, and (where there is one) `also`.
 Expr is_here(const Expr& start, std::int64_t block, const std::optional<Expr>& also) {

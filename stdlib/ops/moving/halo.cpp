@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "interpreter/transform/uneven.h"
 #include "stdlib/ops/moving/moving_steps.h"
 
 namespace shard::stdlib {
 namespace {
-
-std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 std::int64_t from_last(const Builder& b, Var x, const SplitDim& s) {
   return static_cast<std::int64_t>(s.dim) - b.type(x).rank();
@@ -28,14 +27,14 @@ Var sent(Builder& b, Var x, const SplitDim& s, const Pairs& pairs) {
   return b.emit1(*b.core().ppermute, {x}, std::move(attrs));
 }
 
-// Device i's window: `count` elements from `first + i * step` on, of `devices` blocks.
+// Device i's window: `count` elements from `first + i * step` on, of a dimension of `size` in blocks.
 struct Windows {
-  std::int64_t devices, block, first, step, count;
+  std::int64_t devices, block, size, first, step, count;
   std::int64_t begin(std::int64_t i) const { return first + i * step; }
-  std::int64_t source(std::int64_t i) const { return floor_of(begin(i), block); }            // where it begins
-  std::int64_t last(std::int64_t i) const { return floor_of(begin(i) + count - 1, block); }  // where it ends
-  std::int64_t offset(std::int64_t i) const { return begin(i) - source(i) * block; }
-  bool matters(std::int64_t i) const { return begin(i) + count > 0 && begin(i) < devices * block; }
+  std::int64_t end(std::int64_t i) const { return std::min(begin(i) + count, size); }  // of what there is of it
+  bool matters(std::int64_t i) const { return end(i) > std::max<std::int64_t>(begin(i), 0); }
+  std::int64_t first_block(std::int64_t i) const { return std::max<std::int64_t>(begin(i), 0) / block; }
+  std::int64_t last_block(std::int64_t i) const { return (end(i) - 1) / block; }
 };
 
 // One step: who sends to whom, and which run of its block.
@@ -44,26 +43,30 @@ struct Step {
   std::int64_t from = 0, to = 0;
 };
 
-// hops[h][t] brings block `source + h` to the devices i of i % rounds == t: one block may serve several devices, one
-// after the other. The runs of the hops, one behind the other, hold the window.
+// hops[h][t] brings block `base + h` to the devices i of i % rounds == t: one block may serve several devices, one
+// after the other. The runs of the hops, one behind the other, hold what there is of the window.
 struct Route {
-  std::vector<std::vector<Step>> hops;
+  std::optional<std::int64_t> near;  // the base: so far from the device's own block; else the window's first block
+  std::vector<std::vector<Step>> hops = {};
   std::int64_t rounds = 1, sent = 0;  // sent: elements along the dimension, by one device
+  std::int64_t base(const Windows& w, std::int64_t i) const { return near ? i + *near : w.first_block(i); }
+  // Where the window begins, counted from its base; before it where the window begins before the whole does.
+  std::int64_t offset(const Windows& w, std::int64_t i) const { return w.begin(i) - base(w, i) * w.block; }
 };
 
-Route route(const Windows& w) {
-  Route r;
+Route routed(const Windows& w, std::optional<std::int64_t> near) {
+  Route r{near};
   std::int64_t hops = 0, in_a_row = 0, least = w.block, most = 0;
   for (std::int64_t i = 0; i < w.devices; ++i) {
-    in_a_row = i > 0 && w.source(i) == w.source(i - 1) ? in_a_row + 1 : 1;
-    r.rounds = std::max(r.rounds, in_a_row);
     if (!w.matters(i)) continue;
-    hops = std::max(hops, w.last(i) - w.source(i));
-    least = std::min(least, w.offset(i));
+    in_a_row = i > 0 && w.matters(i - 1) && r.base(w, i) == r.base(w, i - 1) ? in_a_row + 1 : 1;
+    r.rounds = std::max(r.rounds, in_a_row);
+    hops = std::max(hops, w.last_block(i) - r.base(w, i));
+    least = std::min(least, std::max<std::int64_t>(r.offset(w, i), 0));
   }
   for (std::int64_t i = 0; i < w.devices; ++i)
-    if (w.matters(i) && w.last(i) - w.source(i) == hops)
-      most = std::max(most, w.begin(i) + w.count - w.last(i) * w.block);
+    if (w.matters(i) && w.last_block(i) - r.base(w, i) == hops)
+      most = std::max(most, w.end(i) - w.last_block(i) * w.block);
   for (std::int64_t h = 0; h <= hops; ++h) {
     std::vector<Step> steps(static_cast<std::size_t>(r.rounds));
     std::int64_t length = 0;
@@ -73,12 +76,12 @@ Route route(const Windows& w) {
       s.to = h == hops ? most : w.block;
       if (hops == 0) s = {{}, w.block, 0};  // each round a run of its own
       for (std::int64_t i = t; i < w.devices; i += r.rounds) {
-        const std::int64_t from = w.source(i) + h;
-        if (from < 0 || from >= w.devices || from > w.last(i)) continue;
+        const std::int64_t from = r.base(w, i) + h;
+        if (!w.matters(i) || from < w.first_block(i) || from > w.last_block(i)) continue;
         s.pairs.emplace_back(from, i);
         if (hops == 0) {
-          s.from = std::min(s.from, w.offset(i));
-          s.to = std::max(s.to, w.offset(i) + w.count);
+          s.from = std::min(s.from, std::max<std::int64_t>(r.offset(w, i), 0));
+          s.to = std::max(s.to, w.end(i) - from * w.block);
         }
       }
       length = std::max(length, s.to - s.from);
@@ -96,6 +99,24 @@ Route route(const Windows& w) {
   return r;
 }
 
+// Block by block from where each window begins; or from the device's own block and its neighbours', of which most often
+// only the edges are sent.
+Route route(const Windows& w) {
+  std::optional<std::int64_t> near;
+  for (std::int64_t i = 0; i < w.devices; ++i)
+    if (w.matters(i)) near = std::min(near.value_or(w.devices), w.first_block(i) - i);
+  Route from_begin = routed(w, std::nullopt), from_own = routed(w, near.value_or(0));
+  return from_own.sent <= from_begin.sent ? from_own : from_begin;
+}
+
+// x with so many elements more before and behind, any numbers.
+Var extended(Builder& b, Var x, const SplitDim& s, std::int64_t before, std::int64_t behind) {
+  if (before == 0 && behind == 0) return x;
+  Pairs widths(static_cast<std::size_t>(-from_last(b, x, s)), {0, 0});
+  widths[0] = {before, behind};
+  return b.emit1(*b.core().pad, {x, ir::constant(b, 0, b.type(x).dtype, b.type(x).weak)}, {{"widths", widths}});
+}
+
 // The window out of a run that holds it, `start` elements behind its beginning on device 0, 1, ...
 Var cut_out(Builder& b, Var x, const SplitDim& s, const std::vector<std::int64_t>& starts, Var start,
             std::int64_t count) {
@@ -107,13 +128,9 @@ Var cut_out(Builder& b, Var x, const SplitDim& s, const std::vector<std::int64_t
 // Gathered whole, for windows that would need as much anyway.
 Var window_of_all(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
   Var all = gathered(b, x, s);
-  const std::int64_t size = block_of(b, all, s), last = first + (s.devices - 1) * step + count;
-  const std::int64_t before = std::max<std::int64_t>(-first, 0), behind = std::max<std::int64_t>(last - size, 0);
-  if (before || behind) {
-    Pairs widths(static_cast<std::size_t>(-from_last(b, all, s)), {0, 0});
-    widths[0] = {before, behind};
-    all = b.emit1(*b.core().pad, {all, ir::constant(b, 0, b.type(all).dtype, b.type(all).weak)}, {{"widths", widths}});
-  }
+  const std::int64_t last = first + (s.devices - 1) * step + count;
+  const std::int64_t before = std::max<std::int64_t>(-first, 0);
+  all = extended(b, all, s, before, std::max<std::int64_t>(last - s.size, 0));
   Expr at = Expr{b, device_position(b, s.axes)} * static_cast<double>(step) + static_cast<double>(first + before);
   std::vector<std::int64_t> starts;
   for (std::int64_t i = 0; i < s.devices; ++i) starts.push_back(first + before + i * step);
@@ -125,7 +142,7 @@ Var window_of_all(Builder& b, Var x, const SplitDim& s, std::int64_t first, std:
 std::optional<SplitDim> split_dim(const ir::LocalCall& c, std::size_t operand, std::size_t dim) {
   const ir::DimFactors& factors = c.rule.operands[operand][dim];
   if (factors.size() != 1 || c.axes[static_cast<std::size_t>(factors[0])].empty()) return std::nullopt;
-  SplitDim s{dim, c.axes[static_cast<std::size_t>(factors[0])], 1};
+  SplitDim s{dim, c.axes[static_cast<std::size_t>(factors[0])], 1, c.call.in[operand].shape[dim]};
   for (auto a : s.axes) s.devices *= c.mesh.size_of(a);
   return s;
 }
@@ -135,13 +152,18 @@ Var gathered(Builder& b, Var x, const SplitDim& s) {
   attrs.set("axis", from_last(b, x, s));
   attrs.set("tiled", true);
   attrs.set("to", std::string("same"));
-  return b.emit1(*b.core().all_gather, {x}, std::move(attrs));
+  return run_of(b, b.emit1(*b.core().all_gather, {x}, std::move(attrs)), s, 0, s.size);
 }
 
 Var kept(Builder& b, Var x, const SplitDim& s) {
   Attrs attrs = over_devices(b, s.axes);
   attrs.set("axis", from_last(b, x, s));
+  x = extended(b, x, s, 0, s.devices * s.block_of(s.size) - s.size);
   return b.emit1(*b.core().own_slice, {x}, std::move(attrs));
+}
+
+Var ended(Builder& b, Var x, const SplitDim& s, FactorReduce how) {
+  return transform::filled(b, x, {s.dim, s.axes, s.size}, how);
 }
 
 // Places of each device's window: `count` from `first + i * step` on, among other dimensions of size 1.
@@ -158,7 +180,7 @@ Var positions_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t b
 }
 
 Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
-  const Windows w{s.devices, block_of(b, x, s), first, step, count};
+  const Windows w{s.devices, block_of(b, x, s), s.size, first, step, count};
   const Route r = route(w);
   if (r.sent >= w.devices * w.block) return window_of_all(b, x, s, first, step, count);
   const auto step_of = [&](std::size_t hop, std::int64_t t) -> const Step& {
@@ -177,29 +199,46 @@ Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_
     }
     parts.push_back(got);
   }
+  Var run = join_parts(b, parts, from_last(b, x, s));
+  // What windows show beyond both ends of the whole may stand beyond those of the run.
+  std::int64_t before = 0, behind = 0;
   std::vector<std::int64_t> starts;
-  for (std::int64_t i = 0; i < s.devices; ++i)
-    if (w.matters(i)) starts.push_back(w.offset(i) - step_of(0, i % r.rounds).from);
+  for (std::int64_t i = 0; i < s.devices; ++i) {
+    if (!w.matters(i)) continue;
+    starts.push_back(r.offset(w, i) - step_of(0, i % r.rounds).from);
+    before = std::max(before, -starts.back());
+    behind = std::max(behind, starts.back() + count - block_of(b, run, s));
+  }
+  if (starts.empty()) starts.push_back(0), behind = std::max<std::int64_t>(count - block_of(b, run, s), 0);
+  for (auto& at : starts) at += before;
   Expr begin = me * static_cast<double>(step) + static_cast<double>(first);
-  Expr offset = call("mod", {begin, begin.number(static_cast<double>(w.block))});
-  Expr from = offset.number(static_cast<double>(step_of(0, 0).from));
+  Expr offset = begin;
+  if (r.near)
+    offset = begin - (me + static_cast<double>(*r.near)) * static_cast<double>(w.block);
+  else
+    offset = select(lt(begin, 0.0), begin, call("mod", {begin, begin.number(static_cast<double>(w.block))}));
+  Expr from = offset.number(static_cast<double>(step_of(0, 0).from - before));
   for (std::int64_t t = 1; t < r.rounds; ++t)
-    from = select(is_round(t), from.number(static_cast<double>(step_of(0, t).from)), from);
-  return cut_out(b, join_parts(b, parts, from_last(b, x, s)), s, starts, offset - from, count);
+    from = select(is_round(t), from.number(static_cast<double>(step_of(0, t).from - before)), from);
+  return cut_out(b, extended(b, run, s, before, behind), s, starts, offset - from, count);
 }
 
 Var window_of_zeros(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
-  const std::int64_t size = block_of(b, x, s) * s.devices;
   Expr shown{b, window(b, x, s, first, step, count)};
-  if (first >= 0 && first + (s.devices - 1) * step + count <= size) return shown;
+  if (first >= 0 && first + (s.devices - 1) * step + count <= s.size) return shown;
   const Shape shape = shown.type().shape;
   Expr at = places_of(b, s, shape.size(), first, step, count);
-  Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(size)));
+  Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(s.size)));
   return select({b, ir::broadcast_to(b, real, shape)}, shown, 0.0);
 }
 
 Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by) {
   const std::int64_t block = block_of(b, x, s), blocks = by / block, rest = by % block;
+  if (block * s.devices != s.size) {  // what goes round the end does not come from the blocks before alone
+    Expr at{b, positions_of(b, s, b.type(x).shape.size(), block)};
+    Expr on{b, window(b, x, s, -by, block, block)}, round{b, window(b, x, s, s.size - by, block, block)};
+    return ir::select(b, ir::broadcast_to(b, lt(at, static_cast<double>(by)), on.type().shape), round, on);
+  }
   const auto from = [&](std::int64_t hops, std::int64_t begin, std::int64_t end) {
     Pairs pairs;
     for (std::int64_t i = 0; i < s.devices; ++i) pairs.emplace_back(i, (i + hops) % s.devices);
@@ -212,7 +251,12 @@ Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by) {
 Var reversed(Builder& b, Var x, const SplitDim& s) {
   Pairs pairs;
   for (std::int64_t i = 0; i < s.devices; ++i) pairs.emplace_back(i, s.devices - 1 - i);
-  return b.emit1(*b.core().rev, {sent(b, x, s, pairs)}, {{"axes", Ints{from_last(b, x, s)}}});
+  const std::int64_t block = block_of(b, x, s), padding = block * s.devices - s.size;
+  x = b.emit1(*b.core().rev, {sent(b, x, s, pairs)}, {{"axes", Ints{from_last(b, x, s)}}});
+  if (padding == 0) return x;
+  SplitDim all = s;  // it has come to the front
+  all.size = block * s.devices;
+  return window(b, x, all, padding, block, block);
 }
 
 }  // namespace shard::stdlib

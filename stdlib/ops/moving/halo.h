@@ -10,11 +10,13 @@ namespace shard::stdlib {
 // Elements of other blocks can be fetched, but for keys, which nothing can be filled up with.
 inline FactorKind halo_of(const Type& x) { return x.dtype == DType::Key ? FactorKind::Whole : FactorKind::Halo; }
 
-// A dimension in `devices` equal blocks.
+// A dimension of `size` elements in `devices` blocks (the last ones short or empty: transform/uneven.h).
 struct SplitDim {
   std::size_t dim;
   std::vector<runtime::AxisId> axes;  // major first
-  std::int64_t devices;
+  std::int64_t devices, size;
+  // Of a dimension of n elements that is split alike.
+  std::int64_t block_of(std::int64_t n) const { return (n + devices - 1) / devices; }
 };
 // How a dimension of an operand is split; nothing where it is whole.
 std::optional<SplitDim> split_dim(const ir::LocalCall& c, std::size_t operand, std::size_t dim);
@@ -31,6 +33,8 @@ Var reversed(Builder& b, Var x, const SplitDim& s);
 // Everything of the dimension, on every device; and the block that each device keeps of it.
 Var gathered(Builder& b, Var x, const SplitDim& s);
 Var kept(Builder& b, Var x, const SplitDim& s);
+// x with the identity of a reduction behind the end of the dimension.
+Var ended(Builder& b, Var x, const SplitDim& s, FactorReduce how);
 // Where the elements of each device's block stand in the whole: i32, a dimension of `block` among others of size 1.
 Var positions_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t block);
 

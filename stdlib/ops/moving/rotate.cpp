@@ -117,15 +117,16 @@ void register_turn(OpTable& t) {
 // Along a split dimension each device fetches from every array what its block of the result shows of it.
 Vars join_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   const auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
-  const auto s = split_dim(c, 0, a);
+  auto s = split_dim(c, 0, a);
   if (!s) return b.emit(c.call.op, in, c.attrs);
   std::int64_t size = 0, first = 0;
   for (const Type& type : c.call.in) size += type.shape[a];
-  const std::int64_t each = size / s->devices;
+  const std::int64_t each = s->block_of(size);
   Var made;
   for (std::size_t k = 0; k < in.size(); ++k) {
     const std::int64_t own = c.call.in[k].shape[a];
     if (own == 0) continue;
+    s->size = own;
     Var shown = window(b, in[k], *s, -first, each, each);
     const Shape shape = b.type(shown).shape;
     Expr at{b, positions_of(b, *s, shape.size(), each)};

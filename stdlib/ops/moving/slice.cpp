@@ -117,7 +117,7 @@ Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) 
       x = picked_locally(b, x, s, cut.start);
       continue;
     }
-    const std::int64_t each = cut.count / s.devices, span = (each - 1) * cut.step + 1;
+    const std::int64_t each = s.block_of(cut.count), span = (each - 1) * cut.step + 1;
     x = window(b, x, s, cut.start, cut.step * each, span);
     x = part_of(b, x, static_cast<std::int64_t>(s.dim) - b.type(x).rank(), 0, span, cut.step);
   }
@@ -234,6 +234,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     if (between) {  // gaps between elements: done whole
       x = gathered(b, x, *s);
       back.push_back(*s);
+      back.back().size = to[s->dim];
     } else {
       here[i] = {0, 0};
       fetched.push_back(*s);
@@ -244,7 +245,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   x = b.emit1(c.call.op, {x, in[1]}, std::move(attrs));
   for (const SplitDim& s : back) x = kept(b, x, s);
   for (const SplitDim& s : fetched) {
-    const std::int64_t each = to[s.dim] / s.devices, low = widths[s.dim - lead].first;
+    const std::int64_t each = s.block_of(to[s.dim]), low = widths[s.dim - lead].first;
     x = window(b, x, s, -low, each, each);
     const Shape shape = b.type(x).shape;
     Expr at{b, positions_of(b, s, shape.size(), each)};

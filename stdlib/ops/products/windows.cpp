@@ -153,7 +153,7 @@ Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
     const std::size_t d = s.lead + i;
     auto split = split_dim(c, 0, d);
     if (!split) continue;
-    const std::int64_t each = to[d] / split->devices, step = each * stride[i], first = -s.padding[i].first,
+    const std::int64_t each = split->block_of(to[d]), step = each * stride[i], first = -s.padding[i].first,
                        count = (each - 1) * stride[i] + s.reach(i, sizes[i]);
     x = window_of_zeros(b, x, *split, first, step, count);
     s.padding[i] = {0, 0};

@@ -105,13 +105,14 @@ Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     const std::size_t d = l.lead + i;
     const auto split = split_dim(c, 0, d);
     if (!split) continue;
-    const std::int64_t each = l.size[i] / split->devices;
+    const std::int64_t each = split->block_of(l.size[i]);
     const std::int64_t step = each / l.stride[i], reach = (from[d + l.count] - 1) * l.dilation[i] + 1;
     const std::int64_t first = ceil_div(l.before[i] - reach + 1, l.stride[i]),
                        count = floor_div(each - 1 + l.before[i], l.stride[i]) - first + 1;
     if (each % l.stride[i] || count <= 0 || from[d] == 0) {
       g = gathered(b, g, *split);
       whole.push_back(*split);
+      whole.back().size = l.size[i];
       continue;
     }
     g = window_of_zeros(b, g, *split, first, step, count);  // windows beyond the ends are none
