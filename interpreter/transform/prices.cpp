@@ -38,7 +38,7 @@ std::optional<Partitioner::Anew> Partitioner::anew(Var v, const Sharding& want) 
   const PlacedValue& from = values_[at(source)];
   if (!from.layout.unreduced.empty()) return std::nullopt;
   Anew out{x.repeats, rule_of(g_, *x.repeats), {}, {}};
-  out.axes = project(*out.rule, out.rule->results[0], want, mesh).axes;
+  out.axes = project(*out.rule, out.rule->results[0], want, mesh);
   if (!same_split(layout_of(*out.rule, out.rule->results[0], out.axes, mesh), want)) return std::nullopt;
   out.operand = layout_of(*out.rule, out.rule->operands[0], out.axes, mesh);
   for (std::size_t f = 0; f < out.axes.size(); ++f)
@@ -111,7 +111,7 @@ bool Partitioner::disputed(const Node& n, const ir::FactorRule& rule, const Fact
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     if (!ir::dimension_with(rule.operands[i], static_cast<int>(f))) continue;
     const Sharding& has = values_[at(n.inputs[i])].layout;
-    const bool agrees = is_prefix(axes[f], project(rule, rule.operands[i], has, *context_.mesh).axes[f]);
+    const bool agrees = is_prefix(axes[f], project(rule, rule.operands[i], has, *context_.mesh)[f]);
     some |= agrees;
     all &= agrees;
   }
