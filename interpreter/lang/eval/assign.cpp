@@ -183,11 +183,15 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
 Flow exec_assign(Impl& m, const AssignStmt& s) {
   Value v;
   if (Flow flow = m.eval_flow(*s.value, v); flow != Flow::Next) return flow;
+  assign_value(m, s, std::move(v));
+  return Flow::Next;
+}
+
+void assign_value(Impl& m, const AssignStmt& s, Value v) {
   const bool laid_out = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh;
   const Value kept =
       laid_out || std::holds_alternative<Index>(s.target->node) ? v : Value();  // for the fixes of an error
   m.fixing([&] { m.assign(*s.target, s.op, std::move(v)); }, [&](Error& e) { m.fixer->assign(e, s, kept); });
-  return Flow::Next;
 }
 
 void Impl::assign(const Expr& target, AssignOp op, Value v) {

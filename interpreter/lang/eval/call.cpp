@@ -2,6 +2,7 @@
 // How a call is written is call_expr.cpp.
 #include "grammar/kept.h"
 #include "interpreter/lang/eval/bind.h"
+#include "interpreter/lang/eval/code.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/annotations.h"
 #include "interpreter/lang/eval/operators.h"
@@ -50,9 +51,7 @@ void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push
 
 // The call in the script that led into the library, as long as no function of the script runs again.
 Span user_call(Impl& m, const Closure& closure, Span call) {
-  const SourceMap& sources = m.in.sources();
-  const std::uint32_t source = closure.function->body->span.source;
-  if (!sources.has(source) || !sources.at(source).name().starts_with(kLibrary)) return {};
+  if (!closure.module->of_library) return {};
   return m.calls.user.known() ? m.calls.user : call;
 }
 
@@ -63,7 +62,9 @@ Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
   Value out;
   Flow flow;
   try {
-    flow = m.eval_flow(*closure.function->body, out);
+    const Expr& body = *closure.function->body;
+    const Code* code = code_for(m, closure.information().code, body);
+    flow = code ? run_code(m, *code, &out) : m.eval_flow(body, out);
   } catch (const FlowSignal& s) { flow = s.flow; }
   if (flow == Flow::Return) out = std::move(m.returned);
   if (closure.function->result && closure.result_checked && !closure.bare)
@@ -72,6 +73,17 @@ Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
 }
 
 }  // namespace
+
+void set_parameter(Impl& m, ActiveFrame& f, Slot s, Value v) {
+  if (s.where == Where::Local) {
+    f.locals[s.index] = std::move(v);
+    return;
+  }
+  CellRef& cell = f.cells[s.index];
+  cell = m.cells.make();
+  cell->value = std::move(v);
+  cell->set = true;
+}
 
 Value run_bound(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
   m.poll(span);

@@ -34,15 +34,7 @@ Value call_simply(Impl& m, const ClosureRef keep, const Call& c, Span span) {
   const auto& params = closure.function->params;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Slot s = closure.unit->slots[static_cast<std::size_t>(params[i].pattern->id)];
-    if (s.where == Where::Local) {
-      memory.frame.locals[s.index] = m.eval(*c.args[i].value);
-      continue;
-    }
-    Value v = m.eval(*c.args[i].value);
-    CellRef& cell = memory.frame.cells[s.index];
-    cell = m.cells.make();
-    cell->value = std::move(v);
-    cell->set = true;
+    set_parameter(m, memory.frame, s, m.eval(*c.args[i].value));
   }
   return run_bound(m, memory.frame, closure, span);
 }
@@ -394,8 +386,12 @@ class CallSite {
 }  // namespace
 
 Value eval_call(Impl& m, const Expr& e, const Call& c) {
+  const bool unused = m.flags(e.id) & kUnused;
+  if (const Value* f = unused ? nullptr : m.peek(*c.callee))  // the straight path of functions of numbers
+    if (auto* closure = f->get<ClosureRef>(); closure && is_simple(**closure, c))
+      return call_simply(m, *closure, c, e.span);
   CallSite call(m, e, c);
-  return m.flags(e.id) & kUnused ? call.run_as_statement() : call.run();
+  return unused ? call.run_as_statement() : call.run();
 }
 
 Value eval_pipe(Impl& m, const Expr& e, const Pipe& p) {

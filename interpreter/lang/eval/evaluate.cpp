@@ -56,9 +56,10 @@ Flow eval_if(Impl& m, const Expr& e, const IfExpr& x, Value& out) {
   return Flow::Next;
 }
 
-Value eval_logic(Impl& m, const Expr& e, const Binary& b) {
+}  // namespace
+
+Value logic_of(Impl& m, const Expr& e, const Binary& b, Value left) {
   const bool is_and = b.op == BinaryOp::And;
-  Value left = m.eval(*b.left);
   const Truth l = m.condition(left, b.left->span);
   if (l == Truth::Unknown) {  // the right one may never be asked
     m.condition(m.eval(*b.right), b.right->span);
@@ -86,7 +87,14 @@ Value eval_logic(Impl& m, const Expr& e, const Binary& b) {
   });
 }
 
-}  // namespace
+Value binary_of(Impl& m, const Expr& e, const Binary& b, const Value& l, const Value& r) {
+  try {
+    return m.binary(b.op, l, r, e.span);
+  } catch (Error& error) {
+    if (m.fixer) m.fixer->binary(error, e, l, r);
+    throw;
+  }
+}
 
 // Where a variable's cell is held; null where it has none.
 const CellRef* Impl::cell_at(Slot s) const {
@@ -145,13 +153,13 @@ CellRef Impl::cell_of(Slot s) const {
 Value& Impl::assignable(Slot s, Span span) {
   if (s.where == Where::Local) return frame().locals[s.index];
   ++watch.effects;
-  CellRef c = cell_of(s);
+  const CellRef* c = cell_at(s);
   if (checker && s.where == Where::Unknown) only_in_a_run(span);
-  if (!c || !c->set) fail("name", span, "a variable is assigned before its declaration");
-  if (c->serial < cells.trace_floor)
+  if (!c || !*c || !(*c)->set) fail("name", span, "a variable is assigned before its declaration");
+  if ((*c)->serial < cells.trace_floor)
     fail("trace", span, "a function that is traced cannot assign a variable from outside",
          {"return the value instead, and assign the result of the call"});
-  return c->value;
+  return (*c)->value;
 }
 
 void Impl::declare(Slot s, Value v, bool fresh) {
@@ -198,18 +206,13 @@ Value Impl::eval(const Expr& e) {
     case kExpr<Unary>: return unary(as<Unary>(e).op, eval(*as<Unary>(e).operand), e.span);
     case kExpr<Binary>: {
       const Binary& b = as<Binary>(e);
-      if (b.op == BinaryOp::And || b.op == BinaryOp::Or) return eval_logic(*this, e, b);
+      if (b.op == BinaryOp::And || b.op == BinaryOp::Or) return logic_of(*this, e, b, eval(*b.left));
       Value left, right;
       const Value* l = is_plain(*b.right) ? peek(*b.left) : nullptr;
       if (!l) left = eval(*b.left), l = &left;
       const Value* r = peek(*b.right);
       if (!r) right = eval(*b.right), r = &right;
-      try {
-        return binary(b.op, *l, *r, e.span);
-      } catch (Error& error) {
-        if (fixer) fixer->binary(error, e, *l, *r);
-        throw;
-      }
+      return binary_of(*this, e, b, *l, *r);
     }
     case kExpr<Call>: return eval_call(*this, e, as<Call>(e));
     case kExpr<Index>: return eval_index(*this, e, as<Index>(e));

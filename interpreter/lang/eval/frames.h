@@ -3,8 +3,10 @@
 // serial grows with every cell made, so what is older than the open trace is outside of it. It may not be assigned, and
 // who compiles is told of its reads (jit's key).
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "interpreter/lang/eval/hooks.h"
@@ -39,29 +41,17 @@ template <class T>
 class Stack {
  public:
   struct Mark {
-    std::size_t chunk = 0, top = 0;
+    T *top = nullptr, *end = nullptr;  // of the chunk
+    std::size_t chunk = 0;
   };
-  Mark mark() const { return {chunk_, top_}; }
+  Mark mark() const { return at_; }
   T* push(std::size_t n) {
-    if (chunks_.empty() || top_ + n > chunks_[chunk_].size) {
-      if (!chunks_.empty()) ++chunk_;
-      top_ = 0;
-      while (chunk_ < chunks_.size() && chunks_[chunk_].size < n) ++chunk_;
-      if (chunk_ >= chunks_.size()) {
-        const std::size_t least = chunks_.empty() ? kFirst : kChunk;
-        const std::size_t size = n > least ? n : least;
-        chunks_.push_back({std::make_unique<T[]>(size), size});
-        chunk_ = chunks_.size() - 1;
-      }
-    }
-    T* out = chunks_[chunk_].data.get() + top_;
-    top_ += n;
-    return out;
+    if (n > static_cast<std::size_t>(at_.end - at_.top)) next_chunk(n);
+    return std::exchange(at_.top, at_.top + n);
   }
   void pop(Mark mark, T* from, std::size_t n) {
     for (std::size_t i = n; i-- > 0;) from[i] = T();
-    chunk_ = mark.chunk;
-    top_ = mark.top;
+    at_ = mark;
   }
 
  private:
@@ -71,8 +61,17 @@ class Stack {
     std::unique_ptr<T[]> data;
     std::size_t size;
   };
+  void next_chunk(std::size_t n) {
+    std::size_t next = at_.top ? at_.chunk + 1 : 0;
+    while (next < chunks_.size() && chunks_[next].size < n) ++next;
+    if (next == chunks_.size()) {
+      const std::size_t size = std::max(n, chunks_.empty() ? kFirst : kChunk);
+      chunks_.push_back({std::make_unique<T[]>(size), size});
+    }
+    at_ = {chunks_[next].data.get(), chunks_[next].data.get() + chunks_[next].size, next};
+  }
   std::vector<Chunk> chunks_;
-  std::size_t chunk_ = 0, top_ = 0;
+  Mark at_;
 };
 
 struct Frames {

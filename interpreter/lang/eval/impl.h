@@ -14,6 +14,7 @@
 #include "interpreter/lang/eval/run_stack.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/warnings/warnings.h"
+#include "runtime/channel/processes.h"
 
 namespace shard::lang {
 
@@ -106,7 +107,12 @@ struct Interpreter::Impl {
 
   // ---- statements (statements.cpp)
   Flow exec(const grammar::Stmt& s, Value* value);  // value: of an expression statement, where it is wanted
-  void poll(grammar::Span span);  // at statements, calls and turns of loops: counts one, throws where the run is to end
+  [[gnu::always_inline]] void poll(
+      grammar::Span span) {  // at statements, calls and turns of loops: counts one, throws where the run is to end
+    if (ctx.pool().stop().step()) stop(span);
+    if (const auto& processes = ctx.processes()) processes->stand_at({span.source, span.begin});
+  }
+  void stop(grammar::Span span);
 
   // ---- calls (call.cpp, bind_native.cpp, bind_row.cpp). Arguments are left where a callee fails before using them.
   Value call(const Value& f, std::vector<CallArg>& args, grammar::Span span);
@@ -136,6 +142,9 @@ struct Interpreter::Impl {
 };
 
 // ---- forms of the language that have a file of their own: each is called by the walk in one place
+// evaluate.cpp: of evaluated operands; of `and` and `or` the left one, the right one is evaluated where it is asked for
+Value binary_of(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Binary& b, const Value& l, const Value& r);
+Value logic_of(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Binary& b, Value left);
 // literals.cpp
 Value eval_string(Interpreter::Impl& m, const grammar::StringLit& s);
 Value eval_sequence(Interpreter::Impl& m, const std::vector<grammar::Element>& elements, bool list);
@@ -154,6 +163,7 @@ void exec_mesh(Interpreter::Impl& m, const grammar::MeshStmt& s, grammar::Span s
 void exec_rules(Interpreter::Impl& m, const grammar::RulesStmt& s);
 // call.cpp
 Value eval_function(Interpreter::Impl& m, const grammar::FunctionPtr& f);
+void set_parameter(Interpreter::Impl& m, ActiveFrame& f, Slot s, Value v);  // of a function that is `simple`
 // Runs the body of a function whose arguments are in `f` already.
 Value run_bound(Interpreter::Impl& m, ActiveFrame& f, const Closure& closure, grammar::Span span);
 // statements.cpp
@@ -172,6 +182,7 @@ bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& be
                 std::int64_t step, grammar::Span span);
 // assign.cpp
 Flow exec_assign(Interpreter::Impl& m, const grammar::AssignStmt& s);
+void assign_value(Interpreter::Impl& m, const grammar::AssignStmt& s, Value v);
 // modules.cpp. Parses, resolves and runs a text as the top level of `env`. `main`: --set applies.
 Value run_module(Interpreter::Impl& m, const std::shared_ptr<ModuleEnv>& env, std::uint32_t source, bool main);
 Value import_module(Interpreter::Impl& m, const grammar::ImportStmt& s, grammar::Span span);

@@ -1,6 +1,6 @@
 // Loops on the host: over ranges, lists, rows of arrays, loaders, and `while`. A loop whose range or condition only a
 // run knows is handed to flow/traced_loop.cpp.
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/code.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/native.h"
 #include "interpreter/lang/values/tree.h"
@@ -28,6 +28,10 @@ bool turn(F body, Flow& out) {
   }
   if (out == Flow::Break) out = Flow::Next;
   return false;
+}
+
+const BlockInfo& block_info(Impl& m, const Expr& body) {
+  return m.frame().unit->blocks[static_cast<std::size_t>(m.extra(body.id))];
 }
 
 Flow run_body(Impl& m, const Expr& body) {
@@ -62,6 +66,13 @@ class Turns {
       watch_->blur();
       return;
     }
+    const auto* name = std::get_if<NamePattern>(&s_.pattern->node);
+    if (const BlockInfo& info = block_info(m_, *s_.body);
+        name && m_.slot(s_.pattern->id).where == Where::Local && info.plain())
+      if (const Code* code = code_for(m_, info.loop, s_)) {
+        flow = run_code(m_, *code, r);
+        return;
+      }
     const auto& counts = m_.in.options().counts;
     std::map<const exec::Executable*, std::int64_t> before;
     for (std::int64_t i = r.begin; i < r.end; ++i) {
@@ -155,6 +166,8 @@ Flow exec_for(Impl& m, const ForStmt& s, Span span) {
 }
 
 Flow exec_while(Impl& m, const WhileStmt& s, Span span) {
+  if (const BlockInfo& info = block_info(m, *s.body); info.plain())
+    if (const Code* code = code_for(m, info.loop, s, span)) return run_code(m, *code, nullptr);
   Flow out = Flow::Next;
   const std::unique_ptr<LoopWatch> watch = m.checker ? m.checker->loop(&s) : nullptr;
   while (true) {

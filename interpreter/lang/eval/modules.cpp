@@ -281,6 +281,7 @@ Value import_module(Impl& m, const ImportStmt& s, Span span) {
   if (!s.file && m.in.options().host_module) of_host = m.in.options().host_module(s.module);
   std::string text = s.file ? file_text(m, key, s, span) : of_host ? *of_host : library_text(m, s, span);
   const auto env = modules.add(key);
+  env->of_library = !s.file && !of_host;
   modules.loading.push_back(key);
   const std::uint32_t source =
       m.in.sources().add(s.file || of_host ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));

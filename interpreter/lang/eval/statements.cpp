@@ -1,9 +1,8 @@
 // Statements and blocks. Break, continue and return travel as a Flow from statement to statement; only where one stands
 // inside an operand (`1 + if c { return 2 } else { 3 }`) a FlowSignal is thrown, to the nearest loop or call.
 #include "grammar/overloaded.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/code.h"
 #include "interpreter/lang/values/wrapped.h"
-#include "runtime/channel/processes.h"
 
 namespace shard::lang {
 
@@ -94,6 +93,8 @@ void release_cycles(Impl& m, const BlockInfo& info) {
 
 Flow exec_block(Impl& m, const Expr& e, const Block& b, Value* out) {
   const BlockInfo& info = m.frame().unit->blocks[static_cast<std::size_t>(m.extra(e.id))];
+  if (info.plain())
+    if (const Code* code = code_for(m, info.code, e)) return run_code(m, *code, out);
   for (std::int32_t c : info.cells) m.frame().cells[c] = m.cells.make();
   Flow flow;
   if (info.surroundings) {
@@ -114,10 +115,8 @@ Flow eval_use(Impl& m, const UseExpr& u, Value& out) {
   return m.eval_flow(*u.body, out);
 }
 
-void Impl::poll(Span span) {
-  runtime::Stop& stop = ctx.pool().stop();
-  if (stop.step()) at(span, [&] { stop.raise(); });
-  if (const auto& processes = ctx.processes()) processes->stand_at({span.source, span.begin});
+void Impl::stop(Span span) {
+  at(span, [&] { ctx.pool().stop().raise(); });
 }
 
 Flow Impl::exec(const Stmt& s, Value* value) {

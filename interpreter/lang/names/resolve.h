@@ -50,17 +50,22 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
+struct Code;  // eval/code.h; made there of what has it, when it is first run
+
 struct BlockInfo {
-  std::int32_t first_local = 0, end_local = 0;  // locals that end with the block: they are let go when it is left
-  std::vector<std::int32_t> cells;              // made anew when it is entered
-  bool surroundings = false;                    // declares a mesh, `use` or `rules`: restored when it is left
-  bool cyclic = false;                          // functions declared here may refer to themselves
+  std::int32_t first_local = 0, end_local = 0;     // locals that end with the block: they are let go when it is left
+  std::vector<std::int32_t> cells;                 // made anew when it is entered
+  bool surroundings = false;                       // declares a mesh, `use` or `rules`: restored when it is left
+  bool cyclic = false;                             // functions declared here may refer to themselves
+  mutable std::shared_ptr<const Code> code, loop;  // of the block, and of the `while` whose body it is
+  bool plain() const { return cells.empty() && !surroundings; }  // entering it makes nothing
 };
 
 struct FunctionInfo {
   std::int32_t locals = 0, cells = 0;  // sizes of its frame
   std::vector<Slot> captures;          // where the surrounding frame has what it captures: Cell or Captured
   bool simple = false;                 // plain names as parameters; no defaults and no annotations
+  mutable std::shared_ptr<const Code> code = nullptr;  // of the body
 };
 
 inline constexpr std::int32_t kWholeResult = -1;  // in place of a part's number

@@ -22,6 +22,7 @@ using CellRef = std::shared_ptr<Cell>;
 // The top level of a file, or of the REPL: its variables are cells that stay.
 struct ModuleEnv : ModuleNames, std::enable_shared_from_this<ModuleEnv> {
   std::string name;            // the path or the module's name
+  bool of_library = false;     // a module of the standard library
   std::vector<CellRef> cells;  // of its variables; null before they are declared
   void add(Variable v, CellRef cell) {
     variables.push_back(std::move(v));

@@ -41,11 +41,11 @@ bool equal_arrays(const trace::Tensor& a, const trace::Tensor& b) {
 
 }  // namespace
 
-Value::Value(const Value&) = default;
-Value::Value(Value&&) noexcept = default;
-Value& Value::operator=(const Value&) = default;
-Value& Value::operator=(Value&&) noexcept = default;
-Value::~Value() = default;
+void Value::make(const Value& o) { std::construct_at(&v_, o.v_); }
+void Value::make(Value&& o) noexcept { std::construct_at(&v_, std::move(o.v_)); }
+void Value::assign(const Value& o) { v_ = o.v_; }
+void Value::assign(Value&& o) noexcept { v_ = std::move(o.v_); }
+void Value::drop() noexcept { std::destroy_at(&v_); }
 
 namespace {
 

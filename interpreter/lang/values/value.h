@@ -89,16 +89,31 @@ class Value {
                    const ir::OpDef*, std::shared_ptr<const Axis>, std::shared_ptr<const Spec>,
                    std::shared_ptr<const MeshValue>, runtime::DType, std::shared_ptr<const runtime::Type>, Range,
                    Device, std::shared_ptr<const DeferredString>, std::shared_ptr<Loader>>;
-  Value() = default;
-  // Written out in value.cpp: made wherever a value is copied or dropped, they were a tenth of what compiling cost.
-  Value(const Value&);
-  Value(Value&&) noexcept;
-  Value& operator=(const Value&);
-  Value& operator=(Value&&) noexcept;
-  ~Value();
+  Value() noexcept : v_(std::in_place_index<0>) {}  // an index is written, and nothing else
+  // None, bools and numbers are copied and dropped here, all else in value.cpp: that keeps loops over numbers short,
+  // and what a file that includes this costs to compile.
+  Value(const Value& o) { o.is_plain() ? make_plain(o) : make(o); }
+  Value(Value&& o) noexcept { o.is_plain() ? make_plain(o) : make(std::move(o)); }
+  Value& operator=(const Value& o) {
+    is_plain() && o.is_plain() ? make_plain(o) : assign(o);
+    return *this;
+  }
+  Value& operator=(Value&& o) noexcept {
+    is_plain() && o.is_plain() ? make_plain(o) : assign(std::move(o));
+    return *this;
+  }
+  ~Value() {
+    if (!is_plain()) drop();
+  }
   template <class T>
   requires(!std::is_same_v<std::remove_cvref_t<T>, Value> && std::is_constructible_v<Variant, T>) Value(T&& v)
       : v_(std::forward<T>(v)) {}
+  template <class T>
+  requires(std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> ||
+           std::is_same_v<T, double>) void put(T x) noexcept {
+    if (!is_plain()) drop();
+    std::construct_at(&v_, std::in_place_type<T>, x);
+  }
   static Value string(std::string s) { return Value(std::make_shared<const std::string>(std::move(s))); }
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
@@ -130,7 +145,28 @@ class Value {
   const Variant& variant() const { return v_; }
 
  private:
-  Variant v_;
+  bool is_plain() const noexcept { return v_.index() < 4; }  // alternatives without a destructor
+  template <std::size_t I>
+  void make_plain(const Value& o) noexcept {
+    std::construct_at(&v_, std::in_place_index<I>, *std::get_if<I>(&o.v_));
+  }
+  void make_plain(const Value& o) noexcept {  // over nothing, or over a plain one
+    switch (o.v_.index()) {
+      case 0: return make_plain<0>(o);
+      case 1: return make_plain<1>(o);
+      case 2: return make_plain<2>(o);
+      default: return make_plain<3>(o);
+    }
+  }
+  void make(const Value& o);
+  void make(Value&& o) noexcept;
+  void assign(const Value& o);
+  void assign(Value&& o) noexcept;
+  void drop() noexcept;
+
+  union {
+    Variant v_;
+  };
 };
 
 // Containers in place where nobody else holds them, else copied first.
