@@ -1,7 +1,7 @@
 // Which units are done depth first. From a product of a batch of matrices on, units that read what is made are taken in
 // as long as they work on each matrix of the batch by itself; a unit that makes something large for them only is taken
-// in too. A product of a batch has factors that both operands and the result have; rows are no such factor, so a product
-// with a weight is not cut, and bits cannot depend on blocks.
+// in too. A product of a batch has factors that both operands and the result have; rows are no such factor, so a
+// product with a weight is not cut, and bits cannot depend on blocks.
 #include "interpreter/exec/depth_first.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/factor_layout.h"
 #include "runtime/array/shape.h"
+#include "runtime/array/stop.h"
 
 namespace shard::exec {
 namespace {
@@ -32,14 +33,21 @@ using Known = std::map<std::int32_t, Dims>;  // by value
 class Growth {
  public:
   Growth(const ir::Graph& g, const std::vector<AxisSet>& distinct, const std::vector<Unit>& units)
-      : g_(g), distinct_(distinct), units_(units), maker_(g.types.size(), kNone), readers_(g.types.size()) {
+      : g_(g),
+        distinct_(distinct),
+        units_(units),
+        maker_(g.types.size(), kNone),
+        readers_(g.types.size()),
+        inputs_(units.size()) {
     for (std::size_t u = 0; u < units.size(); ++u)
       for (int i : units[u].nodes) {
         for (ir::Var v : node(i).outputs) maker_[at(v)] = static_cast<int>(u);
-        for (ir::Var v : node(i).inputs)
-          if (maker_[at(v)] != static_cast<int>(u) &&
-              (readers_[at(v)].empty() || readers_[at(v)].back() != static_cast<int>(u)))
-            readers_[at(v)].push_back(static_cast<int>(u));
+        for (ir::Var v : node(i).inputs) {
+          if (maker_[at(v)] == static_cast<int>(u)) continue;
+          inputs_[u].push_back(v);
+          auto& readers = readers_[at(v)];
+          if (readers.empty() || readers.back() != static_cast<int>(u)) readers.push_back(static_cast<int>(u));
+        }
       }
     is_result_.assign(g.types.size(), false);
     for (ir::Var v : g.results) is_result_[at(v)] = true;
@@ -47,26 +55,28 @@ class Growth {
 
   // All that can be done together with the product `seed`, of units from `floor` on; false where that is nothing.
   bool from(std::size_t seed, std::size_t floor) {
-    in_.assign(units_.size(), 0);
-    behind_.assign(units_.size(), 0);
     members_.clear();
     known_.clear();
     sizes_.clear();
     if (!begin(units_[seed])) return false;
+    in_.assign(units_.size(), 0);
+    behind_.assign(units_.size(), 0);
+    reach_ = 0;
     add(seed);
-    for (std::size_t u = seed + 1; u < units_.size() && !units_[u].effect; ++u) {
+    for (std::size_t u = seed + 1; u <= reach_ && !units_[u].effect; ++u) {
       bool reads = false, needs_late = false;
-      for (ir::Var v : inputs(units_[u])) {
+      for (ir::Var v : inputs_[u]) {
         reads |= inside(maker_[at(v)]);
         needs_late |= late(maker_[at(v)]);
       }
-      if (!reads && !needs_late) continue;
-      if (Known trial = known_; needs_late || !fits(units_[u], trial)) {
-        behind_[u] = 1;
-      } else {
+      behind_[u] = needs_late;
+      if (needs_late || !reads) continue;
+      if (Known trial = known_; fits(units_[u], trial)) {
         known_ = std::move(trial);
         take_in_makers(u, floor);
         add(u);
+      } else {
+        behind_[u] = 1;
       }
     }
     std::sort(members_.begin(), members_.end());
@@ -93,7 +103,8 @@ class Growth {
   std::vector<Segment::Cut> cuts() const {
     std::vector<Segment::Cut> out;
     for (std::size_t f = 0; f < sizes_.size(); ++f) {
-      Segment::Cut& cut = out.emplace_back(Segment::Cut{sizes_[f], 1, std::vector<int>(g_.types.size(), Segment::kWhole)});
+      Segment::Cut& cut =
+          out.emplace_back(Segment::Cut{sizes_[f], 1, std::vector<int>(g_.types.size(), Segment::kWhole)});
       for (const auto& [id, dims] : known_) cut.dim[static_cast<std::size_t>(id)] = dims[f];
     }
     return out;
@@ -107,13 +118,6 @@ class Growth {
   bool late(int unit) const { return unit != kNone && behind_[static_cast<std::size_t>(unit)]; }
   static bool product(const Node& n) { return !n.op->comm && n.op->kernel_sum && n.op->any_order; }
   bool product(const Unit& u) const { return u.nodes.size() == 1 && product(node(u.nodes.front())); }
-  ir::Vars inputs(const Unit& u) const {
-    ir::Vars out;
-    for (int i : u.nodes)
-      for (ir::Var v : node(i).inputs)
-        if (outer(u, v)) out.push_back(v);
-    return out;
-  }
   bool outer(const Unit& u, ir::Var v) const {  // not made by the unit
     return maker_[at(v)] == kNone || &units_[static_cast<std::size_t>(maker_[at(v)])] != &u;
   }
@@ -127,6 +131,8 @@ class Growth {
   void add(std::size_t u) {
     in_[u] = 1;
     members_.push_back(u);
+    for (ir::Var v : outputs(units_[u]))
+      if (!readers_[at(v)].empty()) reach_ = std::max(reach_, static_cast<std::size_t>(readers_[at(v)].back()));
   }
 
   // The factors of a batch: both operands and the result have them.
@@ -247,7 +253,7 @@ class Growth {
 
   // Takes in what makes an operand of unit u for units inside only, before u.
   void take_in_makers(std::size_t u, std::size_t floor) {
-    for (ir::Var v : inputs(units_[u])) {
+    for (ir::Var v : inputs_[u]) {
       const int w = maker_[at(v)];
       if (w == kNone || inside(w) || static_cast<std::size_t>(w) < floor) continue;
       const Dims& dims = known_.at(v.id);
@@ -255,8 +261,7 @@ class Growth {
       bool early = false;  // somebody reads it before, who may be before what is inside
       const Unit& unit = units_[static_cast<std::size_t>(w)];
       for (ir::Var made : outputs(unit))
-        for (int reader : readers_[at(made)])
-          early |= reader < static_cast<int>(u) && !inside(reader);
+        for (int reader : readers_[at(made)]) early |= reader < static_cast<int>(u) && !inside(reader);
       if (Known trial = known_; !early && fits(unit, trial)) {
         known_ = std::move(trial);
         add(static_cast<std::size_t>(w));
@@ -269,10 +274,12 @@ class Growth {
   const std::vector<Unit>& units_;
   std::vector<int> maker_;                 // by value: its unit
   std::vector<std::vector<int>> readers_;  // by value: other units, ascending
+  std::vector<ir::Vars> inputs_;           // by unit: from outside of it
   std::vector<bool> is_result_;
   // Of what grows:
   std::vector<char> in_, behind_;  // by unit; behind: it needs what is inside, and is outside
   std::vector<std::size_t> members_;
+  std::size_t reach_ = 0;  // the last unit that reads what is inside
   Known known_;
   std::vector<std::int64_t> sizes_;  // by factor
   AxisSet axes_;
@@ -303,6 +310,7 @@ std::vector<Unit> depth_first(const ir::Graph& g, const std::vector<AxisSet>& di
   std::map<std::size_t, Unit> made;  // by the last of their units
   std::size_t floor = 0;             // stretches of units that are done together do not overlap
   for (std::size_t seed = 0; seed < units.size(); ++seed) {
+    runtime::Stop::ask_here();
     if (seed < floor || !growth.from(seed, floor)) continue;
     const auto devices = [&](const runtime::Mesh* m) { return m ? m->size_of(growth.axes()) : 1; };
     const std::int64_t each = growth.bytes_between();

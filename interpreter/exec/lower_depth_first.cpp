@@ -1,6 +1,9 @@
 // Units that are done depth first: a graph of one block, whose values have the types of a block, becomes a plan of its
-// own, which runs once a block. What comes from outside is seen by strides; what outside needs is written where it lies.
+// own, which runs once a block. What comes from outside is seen by strides; what outside needs is written where it
+// lies.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -40,23 +43,40 @@ std::pair<ir::Vars, ir::Vars> edges(const Lowering& l, const Unit& unit) {
   return {in, out};
 }
 
-// The nodes of the unit alone, for one block; values keep their ids.
-ir::Graph block_graph(const Lowering& l, const Unit& unit, const ir::Vars& params) {
+// The nodes of the unit alone, for one block.
+struct Block {
+  ir::Graph graph;
+  transform::Distinct distinct;
+  ir::Vars from;                           // by value of the graph: the value that it is a block of
+  std::map<std::int32_t, ir::Var> values;  // and back
+
+  ir::Var value(const Lowering& l, const Segment& s, ir::Var v) {
+    const auto [it, fresh] = values.try_emplace(v.id, ir::Var{static_cast<std::int32_t>(from.size())});
+    if (fresh) {
+      from.push_back(v);
+      distinct.of.push_back(l.axes(v) - s.axes);
+      ir::Type& type = graph.types.emplace_back(l.type(v));
+      for (const Segment::Cut& c : s.cuts)
+        if (const int d = c.dim[at(v)]; d != Segment::kWhole) type.shape[static_cast<std::size_t>(d)] = c.each;
+    }
+    return it->second;
+  }
+};
+
+// `params`: what comes from outside, then what outside needs.
+Block block_of(const Lowering& l, const Unit& unit, const ir::Vars& params) {
   const Segment& s = *unit.segment;
-  ir::Graph g;
-  g.local = true;
-  g.mesh = l.around().mesh_ref;
-  for (std::size_t v = 0; v < l.values(); ++v) {
-    g.types.push_back(l.type({static_cast<std::int32_t>(v)}));
-    for (const Segment::Cut& c : s.cuts)
-      if (c.dim[v] != Segment::kWhole) g.types.back().shape[static_cast<std::size_t>(c.dim[v])] = c.each;
-  }
-  g.params = params;
+  Block b;
+  b.graph.local = true;
+  b.graph.mesh = l.around().mesh_ref;
+  for (ir::Var v : params) b.graph.params.push_back(b.value(l, s, v));
   for (int i : unit.nodes) {
-    g.nodes.push_back(l.node(i));
-    g.nodes.back().rule = nullptr;  // of other sizes
+    Node& n = b.graph.nodes.emplace_back(l.node(i));
+    n.rule = nullptr;  // of other sizes
+    for (ir::Vars* all : {&n.inputs, &n.outputs})
+      for (ir::Var& v : *all) v = b.value(l, s, v);
   }
-  return g;
+  return b;
 }
 
 // The units of that graph.
@@ -88,18 +108,16 @@ void lower_depth_first(Lowering& l, const Unit& unit) {
 
   ir::Vars params = ins;
   params.insert(params.end(), outs.begin(), outs.end());
-  const ir::Graph graph = block_graph(l, unit, params);
-  transform::Distinct distinct;
-  for (std::size_t v = 0; v < l.values(); ++v)
-    distinct.of.push_back(l.axes({static_cast<std::int32_t>(v)}) - s.axes);
+  const Block one = block_of(l, unit, params);
   LoweringContext around = l.around();
   around.frozen |= s.axes;
   Copies copies;
   if (around.copies) around.copies = &copies;
-  Lowering block(graph, around, distinct);
+  Lowering block(one.graph, around, one.distinct);
   for (int i : unit.nodes) block.stands_for(l.node(i));
   for (std::size_t i = 0; i < ins.size(); ++i) block.bind(i, block_of(in[i], ins[i], s, i), 0);
-  for (std::size_t i = 0; i < outs.size(); ++i) block.write_to(outs[i], block_of(out[i], outs[i], s, ins.size() + i));
+  for (std::size_t i = 0; i < outs.size(); ++i)
+    block.write_to(one.graph.params[ins.size() + i], block_of(out[i], outs[i], s, ins.size() + i));
   block.run(block_units(l, unit));
 
   auto c = std::make_shared<DepthFirst>();
@@ -126,6 +144,8 @@ void lower_depth_first(Lowering& l, const Unit& unit) {
   c->ins = ins.size();
   c->node = &l.node(unit.nodes.back());
   c->lanes = std::min<std::int64_t>(c->blocks, runtime::threads());
+  for (Piece& p : done.most.pieces)
+    if (p.value.valid()) p.value = one.from[at(p.value)];
   l.control(std::move(c), in, out, {}, std::move(done.most));
   l.put(outs, out);
 }
