@@ -3,6 +3,7 @@
 // norms, losses and their gradients); a sum over devices joins the contraction that it alone uses.
 // Decides groups and their order; building the programs is lower_elementwise.cpp's part. A reader of columns.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "interpreter/ir/graph.h"
@@ -22,12 +23,14 @@ struct Points {
   Class of(const runtime::Shape& shape) const;
 };
 
+struct Segment;  // depth_first.h
 struct Unit {
   std::vector<int> nodes;    // indices into Graph::nodes, ascending
   bool elementwise = false;  // one ElementProgram, over:
   Points points = {};
   bool summed = false;  // nodes: what is summed, then the psum
   bool effect = false;
+  std::shared_ptr<const Segment> segment = {};  // several units that are done block by block
 };
 
 // In an order of execution; effects keep theirs. `with_sums`: a contraction and the sum of its terms over devices may

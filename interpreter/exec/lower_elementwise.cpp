@@ -206,7 +206,10 @@ class ElementUnit {
     if (std::any_of(order.begin(), order.end(), [&](const Anchor& a) { return a.before > lead; }))
       order = anchored(distinct, 0);  // a row is not taken apart
     std::vector<StridedView> made;
-    for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, l_.type(v).shape));
+    for (ir::Var v : outputs_) {
+      const StridedView* wanted = l_.wanted(v, order);
+      made.push_back(wanted ? *wanted : l_.fresh(dtype(v), order, l_.type(v).shape));
+    }
     std::vector<View> in, out;
     for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
     for (const StridedView& p : made) out.push_back(view_of(p, order, mesh));

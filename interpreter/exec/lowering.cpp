@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "grammar/stable_sort.h"
+#include "interpreter/exec/depth_first.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/factor_layout.h"
@@ -78,9 +79,14 @@ void Lowering::bind(std::size_t i, StridedView place, std::int64_t whole) {
 }
 
 void Lowering::run() {
-  std::vector<Unit> units = around_.nan_check ? units_alone(g_)
-                                              : units_of(g_, distinct_.of, mesh_, !around_.exact,
-                                                         around_.part ? around_.part->apart : AxisSet());
+  if (around_.nan_check) return run(units_alone(g_));
+  std::vector<Unit> units =
+      units_of(g_, distinct_.of, mesh_, !around_.exact, around_.part ? around_.part->apart : AxisSet());
+  if (!around_.exact) units = depth_first(g_, distinct_.of, mesh_, around_.mesh_ref.get(), std::move(units));
+  run(std::move(units));
+}
+
+void Lowering::run(std::vector<Unit> units) {
   std::vector<const Unit*> unit_of(g_.types.size(), nullptr);  // none: a parameter
   for (const Unit& u : units)
     for (int i : u.nodes)
@@ -90,6 +96,7 @@ void Lowering::run() {
       for (ir::Var v : node(i).inputs)
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
+  for (const auto& [id, place] : wanted_places_) needed_[static_cast<std::size_t>(id)] = 1;
   if (around_.part && !around_.nan_check) return lower_together(*this, units);
   for (const Unit& u : units) {
     runtime::Stop::ask_here();
@@ -112,6 +119,19 @@ StridedView Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
     for (const Anchor& a : axes) whole[0] *= mesh_->size_of(a.axis);
   }
   return anchored_place(draft_.temporary(bytes(whole, item), one), dtype, axes, std::move(shape), mesh_);
+}
+
+StridedView Lowering::made(const Node& n, ir::Var v, AxisSet distinct) {
+  if (const auto it = wanted_places_.find(v.id); it != wanted_places_.end()) return it->second;
+  if (n.op->any_order && !result_[at(v)] && !around_.exact)
+    return fresh(type(v).dtype, order_for(n, distinct), type(v).shape);
+  return fresh(type(v).dtype, distinct, type(v).shape);
+}
+
+const StridedView* Lowering::wanted(ir::Var v, const Anchors& order) const {
+  const auto it = wanted_places_.find(v.id);
+  return it != wanted_places_.end() && runtime::is_contiguous(view_of(it->second, order, mesh_)) ? &it->second
+                                                                                                 : nullptr;
 }
 
 StridedView Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner,
@@ -193,10 +213,11 @@ void Lowering::copy_into(const StridedView& from, const StridedView& to) {
     return;
   }
   step(
-      [in, out](void* const* i, void* const* o) mutable {
-        in.data = *i;
-        out.data = *o;
-        runtime::copy(in, out);
+      [in, out](void* const* i, void* const* o) {
+        View source = in, target = out;
+        source.data = *i;
+        target.data = *o;
+        runtime::copy(source, target);
       },
       {from}, {to});
 }
@@ -250,6 +271,7 @@ void Lowering::emit(const Unit& unit) {
   const Node& last = node(unit.nodes.back());
   of_node(last);
   if (around_.copies) (*around_.copies)[node_] = 0;  // of a loop's body the last time that it is lowered
+  if (unit.segment) return lower_depth_first(*this, unit);
   if (unit.summed) {
     const Node& n = node(unit.nodes.front());
     std::vector<AxisId> summed, rest;
@@ -262,6 +284,13 @@ void Lowering::emit(const Unit& unit) {
   } else {
     emit_node(last);
   }
+  for (int i : wanted_places_.empty() ? std::vector<int>() : unit.nodes)
+    for (ir::Var v : node(i).outputs)
+      if (const auto it = wanted_places_.find(v.id);
+          it != wanted_places_.end() && place(v).storage != it->second.storage) {
+        copy_into(place(v), it->second);
+        put(v, it->second);
+      }
   for (ir::Var v : around_.alone() ? last.outputs : ir::Vars{})
     if (ir::lies_on_host(last, v)) draft_.at(place(v).storage).host = true;
 }
@@ -345,6 +374,7 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
       distinct.remove(a);
     }
   }
+  for (AxisId a : distinct.list()) axes.push_back({a, 0});  // of operands that lie nowhere yet (lower_depth_first.cpp)
   stable_sort(axes, [](const Anchor& a, const Anchor& b) { return a.before < b.before; });
   return axes;
 }
@@ -362,10 +392,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   AxisSet rest = all;
   for (AxisId a : summed) rest.remove(a);
   ir::Vars outputs = summed.empty() ? n.outputs : ir::Vars{out};
-  for (ir::Var v : outputs)
-    made.push_back(n.op->any_order && !result_[at(v)] && !around_.exact
-                       ? fresh(type(v).dtype, order_for(n, rest), type(v).shape)
-                       : fresh(type(v).dtype, rest, type(v).shape));
+  for (ir::Var v : outputs) made.push_back(this->made(n, v, rest));
 
   // The summed axes lead; each part of the batch is merged by itself.
   std::vector<AxisId> kept = rest.list();

@@ -4,6 +4,7 @@
 // graph; bodies of loops and branches get one of their own. Here are the walk, storages, steps and ordinary kernels;
 // what nodes of other kinds become is told by functions of their own. Used by these and lockstep.cpp only.
 #pragma once
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -60,7 +61,12 @@ class Lowering {
   // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is
   // dense, else 0.
   void bind(std::size_t i, StridedView place, std::int64_t whole);
-  void run();  // all units, in order
+  void run();                         // all of the graph
+  void run(std::vector<Unit> units);  // that it is made of, in order
+  // Where a value shall lie that outside needs; call before run().
+  void write_to(ir::Var v, StridedView place) { wanted_places_[v.id] = std::move(place); }
+  // The nodes of another graph that those of this one are, one call each: steps are said to be theirs.
+  void stands_for(const ir::Node& n) { originals_.push_back(&n); }
   // Result i, dense, of these distinct axes (at least its own). At top level (`wanted` null) a result may lie where an
   // argument or a constant lies; of a body every result gets a storage of its own, but for result i being parameter
   // wanted[i] untouched.
@@ -94,6 +100,10 @@ class Lowering {
   StridedView fresh(DType dtype, AxisSet distinct, Shape shape);  // a new temporary, dense
   StridedView fresh(DType dtype, const Anchors& axes, Shape shape);
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
+  // For a result of the node: where it is wanted, or new, in the order that its kernel likes best.
+  StridedView made(const ir::Node& n, ir::Var v, AxisSet distinct);
+  // The same for one that lies in this order of axes; nothing where it is not wanted so.
+  const StridedView* wanted(ir::Var v, const Anchors& order) const;
   StridedView arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
   StridedView constant(DType dtype, Scalar value);  // of rank 0
   int constant_storage(runtime::BufferRef buffer);
@@ -110,7 +120,10 @@ class Lowering {
   StridedView through(runtime::ElementProgram program, const StridedView& p);
   StridedView scaled(const StridedView& p, std::int64_t by);
   StridedView converted(const StridedView& p, DType to);
-  void of_node(const ir::Node& n) { span_ = n.span, node_ = &n; }  // the steps that follow
+  void of_node(const ir::Node& n) {  // the steps that follow
+    span_ = n.span;
+    node_ = originals_.empty() ? &n : originals_[static_cast<std::size_t>(&n - g_.nodes.data())];
+  }
   void emit(const Unit& unit);
 
  private:
@@ -130,6 +143,8 @@ class Lowering {
   const transform::Distinct& distinct_;
   std::vector<StridedView> places_;
   std::vector<char> needed_, result_;
+  std::map<std::int32_t, StridedView> wanted_places_;
+  std::vector<const ir::Node*> originals_;
   Draft draft_;
   std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;  // constants made so far
   grammar::Span span_;
@@ -152,6 +167,7 @@ void lower_elementwise(Lowering& l, const Unit& unit);          // lower_element
 void lower_collective(Lowering& l, const ir::Node& n);          // lower_collectives.cpp
 void lower_loop_or_branch(Lowering& l, const ir::Node& n);      // lower_regions.cpp
 void lower_effect(Lowering& l, const ir::Node& n);              // lower_regions.cpp
+void lower_depth_first(Lowering& l, const Unit& unit);          // lower_depth_first.cpp
 void lower_together(Lowering& l, std::span<const Unit> units);  // joined_sums.cpp
 void check_nans(Lowering& l, const ir::Node& n);                // nan_check.cpp
 

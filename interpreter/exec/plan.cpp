@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
 #include "runtime/array/array_text.h"
+#include "runtime/kernels/spread.h"
 
 namespace shard::exec {
 
@@ -149,6 +151,27 @@ void Blockwise::run(Run& r, void* const* in, void* const* out, char* mine) const
     if (a == 0) break;
   }
   r.coordinates = std::move(saved);
+}
+
+void DepthFirst::run(Run& r, void* const* in, void* const* out, char* mine) const {
+  Timing* const timing = r.hooks.timing;  // of this thread only
+  const auto start = timing ? Timing::Clock::now() : Timing::Clock::time_point{};
+  const Hooks none;
+  std::atomic<std::int64_t> next{0};
+  runtime::spread(lanes, 1, [&](std::int64_t lane, std::int64_t) {
+    const runtime::Alone alone;
+    Run own{none, r.pool, r.coordinates};
+    std::vector<char*> base(body.slots(), nullptr);
+    base[body.arena_slot()] = mine + lane * arena();
+    for (std::int64_t block = next++; block < blocks; block = next++) {
+      for (std::size_t i = 0; i < body.params; ++i) base[1 + i] = bytes_of(i < ins ? in[i] : out[i - ins]);
+      std::int64_t left = block;
+      for (std::size_t k = counts.size(); k-- > 0; left /= counts[k])
+        for (std::size_t i = 0; i < body.params; ++i) base[1 + i] += left % counts[k] * steps[k][i];
+      body.run(own, base.data());
+    }
+  });
+  if (timing) timing->ran(node, start);
 }
 
 void EffectCall::run(Run& r, void* const* in, void* const*, char*) const {

@@ -105,6 +105,21 @@ struct Blockwise : Control {
   std::int64_t scratch_bytes() const override { return inner->scratch_bytes(); }
 };
 
+// Runs `body` once a block (depth_first.h), a block a thread. Its parameters are the operands, then the results.
+struct DepthFirst : Control {
+  Plan body;
+  const ir::Node* node = nullptr;                // the last of those that it is
+  std::vector<std::int64_t> counts;              // of blocks, by loop, outer ones first
+  std::vector<std::vector<std::int64_t>> steps;  // by loop, by parameter: bytes a block
+  std::int64_t blocks = 1, lanes = 1;            // lanes: threads at most, each with an arena
+  std::size_t ins = 0;                           // operands
+  void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
+  std::int64_t scratch_bytes() const override { return lanes * arena(); }
+
+ private:
+  std::int64_t arena() const { return (body.arena + 63) / 64 * 64; }
+};
+
 // Hands copies of its operands to the host. `frozen`: axes along which it runs block by block; the attribute `at` then
 // says where.
 struct EffectCall : Control {

@@ -115,8 +115,9 @@ struct KernelCall {
   int batch;
   runtime::Pool& pool;
 };
-using BoundKernel = std::function<void(void* const* in, void* const* out)>;  // may be called from one thread at a time
-using KernelFn = std::function<BoundKernel(const KernelCall&)>;              // called once a plan
+// May be called from one thread at a time; that of a row with `kernel_sum` from several.
+using BoundKernel = std::function<void(void* const* in, void* const* out)>;
+using KernelFn = std::function<BoundKernel(const KernelCall&)>;  // called once a plan
 // The operation followed by a sum over devices, as one kernel: the terms of single devices are never stored. Inputs
 // have all `batch` leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the
 // kernel where a psum is its only use.
