@@ -1,6 +1,6 @@
-// The nodes that bring a value from one layout to another, made of a plan (moves.h). The way into a unreduced sum, which
-// explicit layouts can ask for, moves nothing: a value that is split is placed in zeros, one that is whole is kept by
-// the first device of the axis only.
+// The nodes that bring a value from one layout to another, made of a plan (moves.h). The way into a unreduced sum,
+// which explicit layouts can ask for, moves nothing: a value that is split is placed in zeros, one that is whole is
+// kept by the first device of the axis only.
 #include "interpreter/ir/collective.h"
 #include "interpreter/transform/moves.h"
 #include "interpreter/transform/passes.h"
