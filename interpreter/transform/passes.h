@@ -43,7 +43,7 @@ Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const ru
 
 // Appends the shortest sequence of slice, permute, all-to-all and gather (reduce, reduce-scatter for unreduced sums)
 // that brings the local value x of global type `type` from one layout to another. Never replicates and slices.
-// (moves.cpp)
+// (reshard.cpp)
 ir::Var reshard(ir::Builder& b, ir::Var x, const runtime::Type& global, const runtime::Mesh& mesh,
                 const runtime::Sharding& from, const runtime::Sharding& to);
 // What one device sends on that way.

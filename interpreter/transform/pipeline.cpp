@@ -4,6 +4,7 @@
 
 #include "interpreter/ir/op.h"
 #include "interpreter/transform/passes.h"
+#include "interpreter/transform/unmerge.h"
 
 namespace shard::transform {
 namespace {
@@ -127,7 +128,7 @@ Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::M
     for (ArrayInfo& r : results) r.layout = runtime::Sharding::replicated(r.type.shape.size());
     return settle(table, std::move(whole), mesh, arguments, std::move(results), options);
   }
-  whole = split_constants(table, whole);
+  whole = split_constants(table, without_merges(table, whole));
   after("split constants", whole, options);
   std::vector<runtime::Sharding> layouts;
   for (const ArrayInfo& a : arguments) layouts.push_back(a.layout);

@@ -29,13 +29,10 @@ TEST_CASE("an operand is gathered where that is less than the sum") {
   SECTION("where both are split along it they agree") {
     CHECK(says(product(64, 8, 64, true), {spec({{}, {0}}), spec({{0}, {}})}, m) == S{"psum(16384)"});
   }
-  SECTION("what is summed in the end counts") {
-    CHECK(says(product(64, 8, 64, false), one_split, m) == S{"psum(4)"});
-  }
+  SECTION("what is summed in the end counts") { CHECK(says(product(64, 8, 64, false), one_split, m) == S{"psum(4)"}); }
   SECTION("a loop may wait with its sum") {
-    const auto body = region({f32({64, 64}), f32({64, 8}), f32({8, 64})}, [](Builder& b, const Vars& p) {
-      return Vars{ir::add(b, p[0], mm(b, p[1], p[2]))};
-    });
+    const auto body = region({f32({64, 64}), f32({64, 8}), f32({8, 64})},
+                             [](Builder& b, const Vars& p) { return Vars{ir::add(b, p[0], mm(b, p[1], p[2]))}; });
     Graph g = graph({f32({64, 64}), f32({3, 64, 8}), f32({3, 8, 64})}, [&](Builder& b, const Vars& p) {
       return Vars{scan(b, body, {}, {p[0]}, {p[1], p[2]}, 3)[0]};
     });
@@ -74,10 +71,6 @@ TEST_CASE("what changes some elements of a value is laid out as the value") {
   auto p = check_partitioned(g, m, {spec({{}, {0}, {}}), spec({{0}, {}, {}})});
   CHECK(communicates(p.local) == S{"all_gather(128)"});
   CHECK(p.results[0].layout == spec({{}, {0}, {}}));
-  SECTION("a row that is whole moves nothing") {
-    CHECK(says(g, {spec({{}, {0}, {}}), spec({{}, {}, {}})}, m).empty());
-  }
-  SECTION("a whole value stays whole") {
-    CHECK(says(g, {spec({{}, {}, {}}), spec({{}, {}, {}})}, m).empty());
-  }
+  SECTION("a row that is whole moves nothing") { CHECK(says(g, {spec({{}, {0}, {}}), spec({{}, {}, {}})}, m).empty()); }
+  SECTION("a whole value stays whole") { CHECK(says(g, {spec({{}, {}, {}}), spec({{}, {}, {}})}, m).empty()); }
 }
