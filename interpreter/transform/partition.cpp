@@ -203,16 +203,16 @@ void Partitioner::operation(const Node& n) {
   std::vector<SplitValue> operands, results;
   for (Var v : n.inputs) have.push_back(values_[at(v)].layout);
   for (std::size_t i = 0; i < n.inputs.size(); ++i)
-    operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i])), &g_.type(n.inputs[i]).shape});
+    operands.push_back({&rule->operands[i], &have[i], &g_.type(n.inputs[i]), bytes_of(g_.type(n.inputs[i]))});
   AxisSet typed_unreduced;
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
-    results.push_back(
-        {&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r])), &g_.type(n.outputs[r]).shape});
+    const Type& type = g_.type(n.outputs[r]);
+    results.push_back({&rule->results[r], &wanted(n.outputs[r]), &type, bytes_of(type)});
     typed_unreduced |= wanted(n.outputs[r]).unreduced;
   }
   AxisSet kept;  // unreduced in the types of operands and results alike
   for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_unreduced;
-  FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *context_.mesh);
+  FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, context_.uneven, *context_.mesh);
 
   Vars inputs;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -414,8 +414,8 @@ Sharding as_typed(Sharding layout, const Type& type, AxisSet shown) {
 }  // namespace
 
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
-                      const Layouts& layouts) {
-  ProgramContext context{table, mesh};
+                      const Layouts& layouts, bool uneven) {
+  ProgramContext context{table, mesh, uneven};
   ir::Builder b(table);
   b.set_local(mesh);
   Partitioner top(context, b, graph, layouts, {}, nullptr);

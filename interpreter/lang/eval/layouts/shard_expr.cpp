@@ -18,7 +18,7 @@ namespace {
 // top level it places data, also across meshes, by way of the host.
 Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::MeshRef& from, Span span) {
   if (!layout.mesh) return t;  // P() and no mesh: there is nothing to lay out
-  check_divides(layout, t.type().shape, span);
+  check_divides(layout, t.type().shape, span, m.ctx.tracing());
   if (!t.traced()) {
     const runtime::DeviceArray& a = *t.array();
     bool open = false;
