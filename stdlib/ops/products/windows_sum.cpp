@@ -109,7 +109,7 @@ Var edges_added(Builder& b, Var sums, const Edges& e) {
   const auto axis = static_cast<std::int64_t>(e.of.dim) - rank;
   std::optional<Expr> all;
   for (std::int64_t far = -(e.of.devices - 1); far < e.of.devices; ++far) {  // from the device `far` behind
-    const std::int64_t at = e.before - far * block;                            // where this block begins in its sums
+    const std::int64_t at = e.before - far * block;                          // where this block begins in its sums
     const std::int64_t from = std::max<std::int64_t>(at, 0), to = std::min(e.reach, at + block);
     if (from >= to) continue;
     Var part = part_of(b, sums, axis, from, to);
@@ -132,7 +132,8 @@ Var edges_added(Builder& b, Var sums, const Edges& e) {
 }
 
 // Where a device's block of the result has as many elements as its windows step over, it adds up its own windows, and
-// the edges are exchanged afterwards, which are less than windows. Else it fetches the windows that reach into its block.
+// the edges are exchanged afterwards, which are less than windows. Else it fetches the windows that reach into its
+// block.
 Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   const Shape& from = c.call.in[0].shape;
   Laid l(c.call.attrs, from.size());

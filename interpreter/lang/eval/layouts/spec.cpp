@@ -206,9 +206,8 @@ void check_divides(const ir::Layout& layout, const runtime::Shape& shape, Span s
     const auto& dim = layout.sharding.dims[d];
     const std::int64_t parts = runtime::parts(*layout.mesh, dim);
     if (parts <= 1 || shape[d] % parts == 0) continue;
-    const bool automatic = std::all_of(dim.axes.begin(), dim.axes.end(), [&](AxisId a) {
-      return layout.mesh->axes[a].kind == runtime::AxisKind::Auto;
-    });
+    const bool automatic = std::all_of(dim.axes.begin(), dim.axes.end(),
+                                       [&](AxisId a) { return layout.mesh->axes[a].kind == runtime::AxisKind::Auto; });
     if (traced && automatic) continue;
     std::string axes;
     for (AxisId a : dim.axes) axes += (axes.empty() ? "@" : ", @") + layout.mesh->axes[a].name;
