@@ -104,8 +104,8 @@ using ir::FactorKind;
 class Chooser {
  public:
   Chooser(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results,
-          AxisSet barred, bool masks, const Mesh& mesh)
-      : rule_(rule), used_(barred), masks_(masks), mesh_(mesh), chosen_(rule.factors.size()) {
+          AxisSet barred, bool masks, bool uneven, const Mesh& mesh)
+      : rule_(rule), used_(barred), masks_(masks), uneven_(uneven), mesh_(mesh), chosen_(rule.factors.size()) {
     for (const auto& v : operands) add(v, false);
     for (const auto& v : results) add(v, true);
   }
@@ -143,21 +143,34 @@ class Chooser {
   }
 
   // Several operands have it (they are joined): exchanges to a dimension that passes and back cost no more than windows
-  // of each, so these come first.
+  // of each, so these come first; but where one is split and the others are less than a block of it, that hardly moves.
   bool shared(int f) const {
-    return std::count_if(known_.begin(), known_.end(), [&](const Known& k) { return !k.result && has(k, f); }) > 1;
+    std::int64_t operands = 0, all = 0, largest = 0, devices = 1;
+    for (const Known& k : known_) {
+      const auto d = ir::dimension_with(*k.value.dims, f);
+      if (k.result || !d) continue;
+      const std::int64_t size = k.value.type->shape[*d];
+      ++operands;
+      all += size;
+      if (size > largest) largest = size, devices = mesh_.size_of(k.axes[static_cast<std::size_t>(f)]);
+    }
+    return operands > 1 && (devices == 1 || all - largest > largest / devices);
   }
 
   bool possible(int f, const Axes& axes, std::size_t have) const {
     for (std::size_t i = have; i < axes.size(); ++i)
       if (used_.has(axes[i])) return false;
-    const bool halo = rule_.factor(f).kind == FactorKind::Halo;
-    const bool even = rule_.factor(f).size % mesh_.size_of(axes) == 0 && !halo;
+    const std::int64_t devices = mesh_.size_of(axes);
+    const bool halo = rule_.factor(f).kind == FactorKind::Halo;  // it stands for dimensions of several sizes
+    if (!halo && rule_.factor(f).size == 1 && devices > 1) return false;
     for (const auto& k : known_) {
-      // Blocks of different sizes have to be blocks of one dimension. A halo factor stands for dimensions of several.
-      const auto d = ir::dimension_with(*k.value.dims, f);
-      if (d && !even && (*k.value.dims)[*d].size() > 1) return false;
-      if (d && halo && (*k.value.shape)[*d] == 0) return false;
+      if (const auto d = ir::dimension_with(*k.value.dims, f)) {
+        const bool alone = (*k.value.dims)[*d].size() == 1;
+        const std::int64_t size = alone ? k.value.type->shape[*d] : rule_.factor(f).size;
+        if (halo && size == 0) return false;
+        // Blocks of different sizes are blocks of one dimension; of keys there are none (uneven.h).
+        if (size % devices != 0 && (!alone || !uneven_ || k.value.type->dtype == runtime::DType::Key)) return false;
+      }
       if (!reachable(rule_, *k.value.dims, chosen_, f, mesh_)) return false;
       int times = 0;  // a diagonal: one axis cannot split two dimensions
       for (const auto& dim : *k.value.dims) times += static_cast<int>(std::count(dim.begin(), dim.end(), f));
@@ -288,7 +301,7 @@ class Chooser {
 
   const ir::FactorRule& rule_;
   AxisSet used_;
-  bool masks_;
+  bool masks_, uneven_;
   const Mesh& mesh_;
   FactorAxes chosen_;
   std::vector<Known> known_;
@@ -298,8 +311,8 @@ class Chooser {
 }  // namespace
 
 FactorAxes choose(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results,
-                  AxisSet barred, bool masks, const Mesh& mesh) {
-  return Chooser(rule, operands, results, barred, masks, mesh).run();
+                  AxisSet barred, bool masks, bool uneven, const Mesh& mesh) {
+  return Chooser(rule, operands, results, barred, masks, uneven, mesh).run();
 }
 
 }  // namespace shard::transform

@@ -54,15 +54,16 @@ struct Layouts {
   std::vector<runtime::Sharding> of;          // by Var::id
   std::vector<std::vector<Layouts>> regions;  // by node index, then region
 };
-Layouts propagate(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const runtime::Sharding> params);
+Layouts propagate(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const runtime::Sharding> params,
+                  bool uneven = true);  // uneven: blocks need not divide sizes
 
 // ---- One operation's split: which factor lies on which axes, settled from what its operands have and what its results
 // shall have; partition.cpp calls it for every node with a factor rule.
 struct SplitValue {
   const ir::ValueFactors* dims;
   const Sharding* layout;  // an operand's own, a result's wanted
+  const ir::Type* type;
   std::int64_t bytes;
-  const runtime::Shape* shape;
 };
 
 // Operands come first: of the axes they are split over, one candidate after another is taken, that which a result wants
@@ -71,8 +72,8 @@ struct SplitValue {
 // the table. What is left of the results' wishes is free (whole operands are sliced).
 // Factors that the operation needs whole (masked and halo ones too unless `masks`, which says that the row has a local
 // form for them) are never split: an operand's axes on them move to a factor that passes, where one is free. `barred`
-// axes are never used.
+// axes are never used. `uneven`: blocks need not divide sizes (uneven.h).
 FactorAxes choose(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results,
-                  AxisSet barred, bool masks, const Mesh& mesh);
+                  AxisSet barred, bool masks, bool uneven, const Mesh& mesh);
 
 }  // namespace shard::transform

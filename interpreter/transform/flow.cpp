@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/region_edges.h"
+#include "interpreter/transform/uneven.h"
 
 namespace shard::transform {
 namespace {
@@ -82,7 +83,7 @@ std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh*
 
 class FlowBuilder {
  public:
-  FlowBuilder(const runtime::MeshRef& mesh, DataFlow& flow) : mesh_(mesh), flow_(flow) {}
+  FlowBuilder(const runtime::MeshRef& mesh, DataFlow& flow, bool uneven) : mesh_(mesh), flow_(flow), uneven_(uneven) {}
 
   std::unique_ptr<Scope> scope(const Graph& g, AxisSet blocked, const runtime::Mesh* around) {
     auto s = std::make_unique<Scope>();
@@ -155,6 +156,8 @@ class FlowBuilder {
         Sharding pinned = asked(n.attrs, s.graph->type(n.outputs[0]).shape.size());
         for (auto& d : pinned.dims) d.axes = without(d.axes, s.blocked);
         pinned.unreduced = pinned.unreduced - s.blocked;
+        if (!uneven_ || s.graph->type(n.outputs[0]).dtype == runtime::DType::Key)
+          pinned = evened(*mesh_, s.graph->type(n.outputs[0]).shape, std::move(pinned));
         s.of[at(n.outputs[0])] = pinned;
         return edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
       }
@@ -285,6 +288,7 @@ class FlowBuilder {
 
   const runtime::MeshRef& mesh_;
   DataFlow& flow_;
+  bool uneven_;
 };
 
 }  // namespace
@@ -317,9 +321,9 @@ Sharding typed(const ir::Type& type, AxisSet blocked, bool open) {
   return out;
 }
 
-DataFlow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
+DataFlow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params, bool uneven) {
   DataFlow flow;
-  FlowBuilder builder(mesh, flow);
+  FlowBuilder builder(mesh, flow, uneven);
   flow.top = builder.scope(graph, {}, nullptr);
   for (std::size_t i = 0; i < graph.params.size() && i < params.size(); ++i)
     flow.top->of[at(graph.params[i])] = closed(params[i]);

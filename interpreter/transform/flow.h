@@ -44,7 +44,9 @@ struct DataFlow {
   std::vector<FlowItem> items;  // in the order of nodes, those of a region behind its node
 };
 
-DataFlow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params);
+// `uneven`: constraints hold where sizes do not divide, too.
+DataFlow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params,
+                    bool uneven);
 
 // A spec of per-device code (ir::operand_spec, ir::result_spec), for a value of this rank.
 Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank);

@@ -194,13 +194,13 @@ FactorAxes Partitioner::split_of(const Node& n, const ir::FactorRule& rule, Axis
   const bool masks = static_cast<bool>(n.op->partition);
   std::vector<SplitValue> operands, results;
   const auto value = [&](const ir::ValueFactors& dims, const Sharding& layout, Var v) {
-    return SplitValue{&dims, &layout, bytes_of(g_.type(v)), &g_.type(v).shape};
+    return SplitValue{&dims, &layout, &g_.type(v), bytes_of(g_.type(v))};
   };
   for (std::size_t i = 0; i < n.inputs.size(); ++i)
     operands.push_back(value(rule.operands[i], values_[at(n.inputs[i])].layout, n.inputs[i]));
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
     results.push_back(value(rule.results[r], wanted(n.outputs[r]), n.outputs[r]));
-  return cheaper(n, rule, choose(rule, operands, results, kept | blocked_, masks, *context_.mesh));
+  return cheaper(n, rule, choose(rule, operands, results, kept | blocked_, masks, context_.uneven, *context_.mesh));
 }
 
 // An operation with a factor rule; one without is done whole on every device.
@@ -414,8 +414,8 @@ Sharding as_typed(Sharding layout, const Type& type, AxisSet shown) {
 }  // namespace
 
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
-                      const Layouts& layouts) {
-  ProgramContext context{table, mesh};
+                      const Layouts& layouts, bool uneven) {
+  ProgramContext context{table, mesh, uneven};
   ir::Builder b(table);
   b.set_local(mesh);
   Partitioner top(context, b, graph, layouts, {}, nullptr);

@@ -13,6 +13,7 @@ namespace shard::transform {
 struct ProgramContext {  // the same for all regions of a program
   const ir::OpTable& table;
   runtime::MeshRef mesh;
+  bool uneven;  // blocks need not divide sizes
 };
 
 struct PlacedValue {

@@ -30,7 +30,8 @@ ir::Graph trim_loops(const ir::OpTable& table, const ir::Graph& graph);
 ir::Graph hoist_invariants(const ir::OpTable& table, const ir::Graph& graph);
 
 // ---- partition.cpp
-// From a global graph with layouts to the program of one device: local shapes, explicit collectives. Here the modes
+// From a global graph with layouts to the program of one device: local shapes, explicit collectives (`uneven`: blocks
+// need not divide sizes). Here the modes
 // meet. For each node a map from factors to axes is settled; operands that differ are resharded; reduced factors that
 // are split leave an unreduced sum, carried through linear operations and finished as an all-reduce, or as a
 // reduce-scatter where the value is wanted split.
@@ -39,7 +40,7 @@ struct Partitioned {
   std::vector<runtime::Sharding> results;  // their layouts
 };
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
-                      const Layouts& layouts);
+                      const Layouts& layouts, bool uneven = true);
 
 // Appends the shortest sequence of slice, permute, all-to-all and gather (reduce, reduce-scatter for unreduced sums)
 // that brings the local value x of global type `type` from one layout to another. Never replicates and slices.

@@ -132,7 +132,8 @@ Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::M
   after("split constants", whole, options);
   std::vector<runtime::Sharding> layouts;
   for (const ArrayInfo& a : arguments) layouts.push_back(a.layout);
-  Partitioned parts = partition(table, whole, mesh, propagate(whole, mesh, layouts));
+  Partitioned parts =
+      partition(table, whole, mesh, propagate(whole, mesh, layouts, options.passes.uneven), options.passes.uneven);
   after("partition", parts.local, options);
   parts.local = simplify(table, parts.local);
   after("simplify", parts.local, options);

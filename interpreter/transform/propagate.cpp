@@ -30,7 +30,7 @@ struct Offer {
 
 class Propagation {
  public:
-  Propagation(DataFlow& flow, const Mesh& mesh) : flow_(flow), mesh_(mesh) {}
+  Propagation(DataFlow& flow, const Mesh& mesh, bool uneven) : flow_(flow), mesh_(mesh), uneven_(uneven) {}
 
   // The item to look at is always one of the lowest level, the first of these: what elementwise operations and edges
   // say of a layout is known before a product of matrices has to choose. A value that changed brings its items back.
@@ -176,7 +176,7 @@ class Propagation {
     of_factor.push_back(axis);
     const bool divides = dim.size() == 1 ? type.shape[d] % mesh_.size_of(grown) == 0
                                          : item.rule->factor(f).size % mesh_.size_of(of_factor) == 0;
-    const bool uneven = dim.size() == 1 && outside == 0 && splits_unevenly(type, d, mesh_.size_of(grown));
+    const bool uneven = uneven_ && dim.size() == 1 && outside == 0 && splits_unevenly(type, d, mesh_.size_of(grown));
     if (!divides && !uneven) return false;
     axes_of_dim.axes = std::move(grown);
     axes[static_cast<std::size_t>(f)].push_back(axis);
@@ -185,6 +185,7 @@ class Propagation {
 
   DataFlow& flow_;
   const Mesh& mesh_;
+  bool uneven_;
   std::vector<std::pair<const Scope*, int>> changed_;  // by the item that was looked at last
 };
 
@@ -200,9 +201,9 @@ Layouts layouts_of(const Scope& s) {
 
 }  // namespace
 
-Layouts propagate(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
-  DataFlow flow = build_flow(graph, mesh, params);
-  Propagation(flow, *mesh).run();
+Layouts propagate(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params, bool uneven) {
+  DataFlow flow = build_flow(graph, mesh, params, uneven);
+  Propagation(flow, *mesh, uneven).run();
   return layouts_of(*flow.top);
 }
 

@@ -32,11 +32,13 @@ std::vector<Type> infer_shard(const OpCall& call) {
   for (std::size_t d = 0; d < x.shape.size(); ++d) {
     const auto& axes = d < leading ? x.sharding.dims[d].axes : dims[d - leading].axes;
     std::int64_t n = 1;
+    bool shown = false;  // in types, where sizes divide; on auto axes they need not (transform/uneven.h)
     for (AxisId a : axes) {
       n *= mesh.size_of(a);
+      shown |= typed.has(a);
       if (typed.has(a)) out.sharding.dims[d].axes.push_back(a);
     }
-    if (n == 0 || x.shape[d] % n != 0) {
+    if (n == 0 || (shown && x.shape[d] % n != 0)) {
       std::string names;
       for (AxisId a : axes) names += (names.empty() ? "@" : ", @") + mesh.axes[a].name;
       fail("layout", "dimension " + std::to_string(d) + " of " + runtime::to_string(x) + " has size " +

@@ -64,8 +64,9 @@ TEST_CASE("a layout that does not fit is said") {
                             }),
                       Catch::Contains(words));
   };
-  fails(m, spec({{1}, {0}}), "dimension 1");
-  fails(m, spec({{1}, {0}}), "@X");
+  const MeshRef typed = mesh({{"X", 4}, {"Y", 2}}, runtime::AxisKind::Explicit);  // on auto axes it need not divide
+  fails(typed, spec({{1}, {0}}), "dimension 1");
+  fails(typed, spec({{1}, {0}}), "@X");
   fails(m, spec({{}, {}, {0}}), "3 entries");
   fails(other, spec({{0}, {}}), "lives on");
 }

@@ -74,6 +74,27 @@ TEST_CASE("every layout reaches every other") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("every layout reaches every other where sizes do not divide") {
+  MeshRef m = mesh({{"X", 2}, {"Y", 3}});
+  Type type = f32({7, 5});
+  const Array whole = numbers(type, 7);
+  const Sharding everywhere = Sharding::replicated(2);
+  const auto all = layouts(2, 2, false);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = i % kShare; j < all.size(); j += kShare) {
+      Graph f = graph({type}, [&](Builder& b, const Vars& p) {
+        return Vars{laid(b, ir::neg(b, laid(b, p[0], m, all[i])), m, all[j])};
+      });
+      const transform::Program p = lowered(f, m, {everywhere});
+      INFO(runtime::to_string(*m, all[i]) << " to " << runtime::to_string(*m, all[j]) << "\n"
+                                          << ir::to_string(p.local));
+      CHECK(runtime::divides(*m, type.shape, p.results[0].layout));
+      const Blocks got = Lockstep(m).run(p.local, {split(whole, *m, everywhere)})[0];
+      const Array back = join(got, type.shape, *m, p.results[0].layout);
+      for (std::size_t k = 0; k < whole.size(); ++k) CHECK(back.get(k) == -whole.get(k));
+    }
+}
+
 TEST_CASE("resharding never holds more than the larger of both ends where the sizes divide") {
   MeshRef m = mesh({{"X", 2}, {"Y", 2}, {"Z", 2}});
   Type type = f32({8, 8});

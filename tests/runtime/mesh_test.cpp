@@ -79,6 +79,11 @@ TEST_CASE("layouts as written", "[sharding]") {
   CHECK(s.split_axes() == set_of({1, 2}));
   CHECK(s.used_axes() == set_of({0, 1, 2}));
   CHECK(local_shape(*m, {3, 8, 5}, s) == Shape{3, 2, 5});
+  CHECK(block_shape(*m, {3, 8, 5}, s) == Shape{3, 2, 5});
+  CHECK(block_shape(*m, {3, 6, 5}, s) == Shape{3, 2, 5});  // 2, 2, 2 and none
+  CHECK(block_shape(*m, {3, 1, 0}, s) == Shape{3, 1, 0});
+  CHECK(divides(*m, {3, 8, 5}, s));
+  CHECK_FALSE(divides(*m, {3, 6, 5}, s));
   CHECK_THROWS_WITH(local_shape(*m, {3, 6, 5}, s),
                     Catch::Contains("dimension 1 of size 6") && Catch::Contains("4 parts"));
 }

@@ -16,9 +16,9 @@ namespace {
 
 // One array to its layout. In a trace the row is recorded (a constraint on auto axes, a reshard on explicit ones); at
 // top level it places data, also across meshes, by way of the host.
-Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::MeshRef& from, Span span) {
+Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::MeshRef& from, Span span, bool within) {
   if (!layout.mesh) return t;  // P() and no mesh: there is nothing to lay out
-  check_divides(layout, t.type().shape, span);
+  check_divides(layout, t.type().shape, span, within && m.ctx.tracing());
   if (!t.traced()) {
     const runtime::DeviceArray& a = *t.array();
     bool open = false;
@@ -35,8 +35,8 @@ Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::
 
 class Layer {
  public:
-  Layer(Impl& m, runtime::MeshRef mesh, Span span, runtime::MeshRef from)
-      : m_(m), mesh_(std::move(mesh)), span_(span), from_(std::move(from)) {}
+  Layer(Impl& m, runtime::MeshRef mesh, Span span, runtime::MeshRef from, bool within)
+      : m_(m), mesh_(std::move(mesh)), span_(span), from_(std::move(from)), within_(within) {}
 
   Value lay(const Value& v, const Value& specs) {
     if (auto* s = specs.get<std::shared_ptr<const Spec>>()) return everywhere(v, **s);
@@ -91,7 +91,7 @@ class Layer {
       e.diagnostic.notes.push_back("the array is " + kind_name(v));
       throw;
     }
-    return m_.at(span_, [&] { return Value(place(m_, *t, layout, from_, span_)); });
+    return m_.at(span_, [&] { return Value(place(m_, *t, layout, from_, span_, within_)); });
   }
 
   // A type in place of an array: what `?` leaves open, nothing splits.
@@ -119,13 +119,14 @@ class Layer {
   runtime::MeshRef mesh_;
   Span span_;
   runtime::MeshRef from_;
+  bool within_;
 };
 
 }  // namespace
 
 Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const runtime::MeshRef& mesh, Span span,
-                 const runtime::MeshRef& from) {
-  return Layer(in.impl(), mesh, span, from).lay(tree, specs);
+                 const runtime::MeshRef& from, bool within) {
+  return Layer(in.impl(), mesh, span, from, within).lay(tree, specs);
 }
 
 namespace {
@@ -202,7 +203,7 @@ Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
            {"`P()` fits every value"});
   const auto lay = [&] {
     try {
-      return shard_tree(m.in, v, spec, mesh, e.span);
+      return shard_tree(m.in, v, spec, mesh, e.span, nullptr, true);
     } catch (SpecError& error) {
       if (error.diagnostic.span == e.span) error.diagnostic.span = entry_place(error, *s.spec);
       throw;

@@ -1,5 +1,7 @@
 #include "interpreter/lang/eval/layouts/spec.h"
 
+#include <algorithm>
+
 #include "grammar/characters.h"
 #include "grammar/walk.h"
 #include "interpreter/lang/eval/surroundings.h"
@@ -198,12 +200,15 @@ ir::Layout Interpreter::resolve(const Spec& spec, int rank, Span span, const run
   return out;
 }
 
-void check_divides(const ir::Layout& layout, const runtime::Shape& shape, Span span) {
+void check_divides(const ir::Layout& layout, const runtime::Shape& shape, Span span, bool traced) {
   if (!layout.mesh) return;
   for (std::size_t d = 0; d < layout.sharding.dims.size() && d < shape.size(); ++d) {
     const auto& dim = layout.sharding.dims[d];
     const std::int64_t parts = runtime::parts(*layout.mesh, dim);
     if (parts <= 1 || shape[d] % parts == 0) continue;
+    const bool automatic = std::all_of(dim.axes.begin(), dim.axes.end(),
+                                       [&](AxisId a) { return layout.mesh->axes[a].kind == runtime::AxisKind::Auto; });
+    if (traced && automatic) continue;
     std::string axes;
     for (AxisId a : dim.axes) axes += (axes.empty() ? "@" : ", @") + layout.mesh->axes[a].name;
     throw SpecError(span,

@@ -26,11 +26,13 @@ std::vector<runtime::AxisId> axes_named(Interpreter& in, const std::vector<std::
 // The same for an axis value or a list of them, on the current mesh.
 ir::Ints axis_ids(Interpreter& in, const Value& axes, grammar::Span span);
 // Layouts for a tree: `specs` is a spec or a tree of specs that is a prefix of it. Null mesh: the current one. `from`:
-// the mesh of the code that it leaves, where that has axes of other kinds (ir::crossing).
+// the mesh of the code that it leaves, where that has axes of other kinds (ir::crossing). `within`: a value may stay
+// inside of a program, where sizes need not divide (check_divides, traced).
 Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const runtime::MeshRef& mesh,
-                 grammar::Span span, const runtime::MeshRef& from = nullptr);
-// Every dimension must be a multiple of the product of its axes' sizes.
-void check_divides(const ir::Layout& layout, const runtime::Shape& shape, grammar::Span span);
+                 grammar::Span span, const runtime::MeshRef& from = nullptr, bool within = false);
+// Every dimension must be a multiple of the product of its axes' sizes; `traced`: but on auto axes, where blocks may be
+// of different sizes inside of a program.
+void check_divides(const ir::Layout& layout, const runtime::Shape& shape, grammar::Span span, bool traced = false);
 std::string sizes_text(const runtime::Mesh& mesh);  // "@data: 4, @model: 2"
 std::vector<std::string> texts_of(const std::vector<grammar::Word>& words);
 runtime::UnreducedKind kind_of(const grammar::TypeGroup& group);  // of U, U_max and U_min
