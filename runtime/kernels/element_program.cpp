@@ -334,9 +334,11 @@ struct ElementKernel::Impl {
   std::atomic<std::int64_t> done{0};  // elements times cost
   std::once_flag once;
   std::unique_ptr<const ElementCode> code;
+  std::atomic<const ElementCode*> ready{nullptr};  // the code, once it is there
 
   explicit Impl(ElementPlan p) : plan(std::move(p)) {}
   const ElementCode* for_a_run() {
+    if (const ElementCode* made = ready.load(std::memory_order_acquire)) return made;
     std::int64_t before = done.load(std::memory_order_relaxed);
     if (before < kPaysFrom) {
       before += std::max(plan.count, kLeast) * plan.cost;
@@ -346,7 +348,10 @@ struct ElementKernel::Impl {
     return generated();
   }
   const ElementCode* generated() {
-    std::call_once(once, [this] { code = generated::make_element_code(plan); });
+    std::call_once(once, [this] {
+      code = generated::make_element_code(plan);
+      ready.store(code.get(), std::memory_order_release);
+    });
     return code.get();
   }
 };

@@ -225,3 +225,27 @@ TEST_CASE("machine code of random programs agrees with the loops", "[elementwise
   }
   if (can_generate()) CHECK(generated > 200);
 }
+
+TEST_CASE("machine code of more operands than addresses fit into registers", "[elementwise][generated]") {
+  constexpr std::uint16_t kMany = 30;
+  for (const std::int64_t n : {1, 8, 1003}) {
+    ElementProgram p{};
+    std::vector<Array> arrays, results;
+    std::vector<View> in;
+    for (std::uint16_t i = 0; i < kMany; ++i) arrays.push_back(filled(DType::F32, {n}, i));
+    for (std::uint16_t i = 0; i < kMany; ++i) {
+      p.registers.insert(p.registers.end(), 2, DType::F32);
+      p.inputs.push_back(static_cast<std::uint16_t>(2 * i));
+      const auto before = static_cast<std::uint16_t>(i == 0 ? 0 : 2 * i - 1);
+      p.code.push_back(
+          {Code::Add, DType::F32, static_cast<std::uint16_t>(2 * i + 1), static_cast<std::uint16_t>(2 * i), before});
+      p.outputs.push_back(static_cast<std::uint16_t>(2 * i + 1));
+      in.push_back(arrays[i].view());
+      results.emplace_back(DType::F32, Shape{n});
+    }
+    const Outcome out = compared(p, in, results);
+    CAPTURE(n);
+    CHECK(out.differ == 0);
+    CHECK(out.generated == can_generate());
+  }
+}

@@ -51,15 +51,14 @@ class Encoder : public Xbyak::CodeGenerator {
   int lanes() const { return lanes_ * (stored_.back().vector + 1); }  // of a turn
 
   void write() {
-    static constexpr std::array kSaved{Xbyak::Operand::RBX, Xbyak::Operand::R12, Xbyak::Operand::R13,
-                                       Xbyak::Operand::R14, Xbyak::Operand::R15};
+    // Of the registers of addresses, a caller wants the last ones back.
+    const std::size_t bases = std::min(operands_.size(), kBases.size()), saved = std::max(bases, kFree) - kFree;
     push(rbp);
     mov(rbp, rsp);
-    for (const int r : kSaved) push(Xbyak::Reg64(r));
+    for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
     sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1) * kVector));
     and_(rsp, -static_cast<int>(kVector));
-    for (std::size_t i = 0; i < std::min(operands_.size(), kBases.size()); ++i)
-      mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
+    for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
     for (std::size_t i = 0; i < f_.nodes.size(); ++i)
       if (!uses_[i].empty() && is_spread(f_.nodes[i])) spread(static_cast<NodeId>(i));
     xor_(ecx, ecx);
@@ -76,8 +75,8 @@ class Encoder : public Xbyak::CodeGenerator {
     add(rcx, lanes());
     cmp(rcx, rsi);
     jb(again, T_NEAR);
-    lea(rsp, ptr[rbp - static_cast<int>(8 * kSaved.size())]);
-    for (std::size_t i = kSaved.size(); i-- > 0;) pop(Xbyak::Reg64(kSaved[i]));
+    lea(rsp, ptr[rbp - static_cast<int>(8 * saved)]);
+    for (std::size_t i = saved; i-- > 0;) pop(Xbyak::Reg64(kBases[kFree + i]));
     pop(rbp);
     vzeroupper();
     ret();
@@ -90,6 +89,7 @@ class Encoder : public Xbyak::CodeGenerator {
 
  private:
   static constexpr int kNone = -1;
+  static constexpr std::size_t kFree = 5;
   // Registers of the operands' addresses; those of further operands are read from memory each time.
   static constexpr std::array kBases{Xbyak::Operand::RDX, Xbyak::Operand::R8,  Xbyak::Operand::R9,  Xbyak::Operand::R10,
                                      Xbyak::Operand::R11, Xbyak::Operand::RBX, Xbyak::Operand::R12, Xbyak::Operand::R13,
