@@ -32,7 +32,8 @@ def man(commands, version):
         out += ['.SS', rf'shard {name} {words}'.rstrip(), roff(what) + '.']
         for o, kind, about in options: out += ['.TP', rf'\fI{o.upper()}\fP' if kind in ('word', 'words') else r'\fB' + roff(o) + r'\fP' + (r' \fIVALUE\fP' if takes(kind) else ''), roff(about)]
     out += ['.SH EXIT STATUS', '0; 1 for errors of a script, of a test, of output; 2 for wrong usage and where no test is found; 130 after Ctrl\\-C, 143 after SIGTERM.',
-            '.SH ENVIRONMENT', '.TP', r'\fBNO_COLOR\fP', 'No colours unless they are asked for.', '.TP', r'\fBSHARD_ISA\fP', r'Fewer instruction sets than the machine has: \fBsse2\fP or \fBavx2\fP.', '']
+            '.SH ENVIRONMENT', '.TP', r'\fBNO_COLOR\fP', 'No colours unless they are asked for.', '.TP', r'\fBSHARD_ISA\fP', r'Fewer instruction sets than the machine has: \fBsse2\fP or \fBavx2\fP.',
+            '.TP', r'\fBSHARD_KERNELS\fP', r'\fBloops\fP: no machine code is generated while a script runs. The results are the same.', '']
     return '\n'.join(out)
 
 

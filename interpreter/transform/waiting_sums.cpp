@@ -6,6 +6,7 @@
 
 #include "interpreter/ir/linear.h"
 #include "interpreter/transform/partitioner.h"
+#include "interpreter/transform/uneven.h"
 
 namespace shard::transform {
 
@@ -30,7 +31,7 @@ Partitioner::Parts Partitioner::parts(Var v, const Sharding& layout) {
   Sharding terms = split_only(layout);
   terms.unreduced = x.layout.unreduced;
   const auto brought = [&](Var part, const Sharding& from, const Sharding& to) {
-    return part.valid() ? reshard(b_, part, g_.type(v), *context_.mesh, from, to) : part;
+    return part.valid() ? reshard_blocks(b_, part, g_.type(v), *context_.mesh, from, to) : part;
   };
   return {brought(x.var, x.layout, terms), brought(x.whole, split_only(x.layout), split_only(layout))};
 }

@@ -164,6 +164,7 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   s.dst = names.write(i.dst);
   if (i.code != Code::Identity && i.code != Code::Select) s.round = table.narrow(to).round;
   s.cost = code.cost;
+  s.code = i.code, s.type = i.type;
   return s;
 }
 
@@ -202,9 +203,10 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     outputs.push_back({names.read(p.outputs[i]), static_cast<std::uint8_t>(size_of(out[i].dtype)), false, false,
                        table.narrow(out[i].dtype).store});
   of_row = std::move(names.of_row);
-  const auto wide = [&](std::uint16_t r) { return static_cast<std::uint8_t>(held_bytes(names.types[r])); };
+  types = std::move(names.types);
+  const auto wide = [&](std::uint16_t r) { return static_cast<std::uint8_t>(held_bytes(types[r])); };
   for (Step& s : steps) s.wide = {wide(s.a), wide(s.b), wide(s.c), wide(s.dst)};
-  place_registers(names.types);
+  place_registers();
   while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
   if (row > 1) tile = std::max<std::int64_t>(tile / row, 1) * row;
@@ -221,7 +223,7 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
 }
 
 // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.
-void ElementPlan::place_registers(std::span<const DType> types) {
+void ElementPlan::place_registers() {
   const std::size_t registers = types.size(), end = steps.size() + 1;
   std::vector<std::size_t> born(registers, 0), dies(registers, 0);
   std::size_t last_input_read = 0;
@@ -240,6 +242,8 @@ void ElementPlan::place_registers(std::span<const DType> types) {
     use(o.reg, end);
     if (o.reg < inputs.size()) inputs[o.reg].kept = true;
   }
+  for (std::size_t s = steps.size(); s-- > 0;)  // generated code reads a value of a row where it is wanted along it
+    if (!steps[s].run && !steps[s].rows) dies[steps[s].a] = std::max(dies[steps[s].a], dies[steps[s].dst]);
   std::vector<bool> placed(registers, false);
   for (Output& o : outputs) {
     o.in_place = born[o.reg] > 0 && !placed[o.reg] && !o.store;

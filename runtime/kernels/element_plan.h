@@ -44,6 +44,8 @@ struct ElementPlan {
     std::shared_ptr<const ReducePlan> rows = nullptr;
     std::size_t item = 0;
     std::array<std::uint8_t, 4> wide = {};  // bytes that a, b, c and dst hold an element in
+    Code code = Code::Identity;             // what `run` does, to operands of this type
+    DType type = DType::F32;
   };
   struct Output {
     std::uint16_t reg;
@@ -75,6 +77,7 @@ struct ElementPlan {
   std::vector<Constant> constants;
   std::vector<Step> steps;
   std::vector<Output> outputs;
+  std::vector<DType> types;       // of each register
   std::vector<std::size_t> slot;  // of each register: bytes before it, for each element of the tile, or for each row
   std::vector<bool> of_row;       // of each register: it has one element a row
   std::size_t slot_bytes = 0, row_bytes = 0;
@@ -86,7 +89,7 @@ struct ElementPlan {
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
 
  private:
-  void place_registers(std::span<const DType> types);
+  void place_registers();
 };
 
 }  // namespace shard::runtime

@@ -3,16 +3,24 @@
 #include "runtime/kernels/element_program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/kernels/element_plan.h"
+#include "runtime/kernels/generated/element_code.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
 
 namespace shard::runtime {
 namespace {
 
+using generated::ElementCode;
+
+// Machine code takes some 50 us to make. It is made once the program has had this much to do (elements times cost).
+constexpr std::int64_t kPaysFrom = 1 << 20;
+constexpr std::int64_t kLeast = 128;             // elements: a loop of fewer takes no less time
 constexpr std::int64_t kSpreadFrom = 64 * 1024;  // work (elements times cost) that is worth a task of its own
 constexpr std::size_t kRegisters = 64;           // more than this go through the heap
 
@@ -146,9 +154,9 @@ void run_few(const ElementPlan& p, void* const* inputs, void* const* outputs) {
 // One run over elements [from, to) in one thread.
 class Run {
  public:
-  Run(const ElementPlan& plan, void* const* inputs, void* const* outputs, bool aliased, void** reg,
-      unsigned char* scratch)
-      : p_(plan), inputs_(inputs), outputs_(outputs), aliased_(aliased), reg_(reg), scratch_(scratch) {}
+  Run(const ElementPlan& plan, const ElementCode* code, void* const* inputs, void* const* outputs, bool aliased,
+      void** reg, unsigned char* scratch)
+      : p_(plan), code_(code), inputs_(inputs), outputs_(outputs), aliased_(aliased), reg_(reg), scratch_(scratch) {}
 
   void range(std::int64_t from, std::int64_t to) {
     for (std::size_t r = 0; r < p_.slot.size(); ++r) reg_[r] = home(r);
@@ -159,10 +167,12 @@ class Run {
       fill_slot(c.item, c.value.data(), p_.held(c.reg, widest), reg_[c.reg]);
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
       if (p_.inputs[i].once()) fill_once(i, p_.held(p_.inputs[i].reg, widest));
+    if (whole()) return tile(from, to - from);
     for (std::int64_t at = from; at < to; at += p_.tile) tile(at, std::min(p_.tile, to - at));
   }
 
  private:
+  bool whole() const { return code_ && code_->whole; }
   unsigned char* home(std::size_t r) const { return scratch_ + p_.offset[r]; }
 
   void begin_panels() {
@@ -265,23 +275,9 @@ class Run {
       if (const auto& in = p_.inputs[i]; !in.once()) load(i, p_.held(in.reg, at), p_.held(in.reg, n));
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
-      if (o.in_place && !(o.early && aliased_)) reg_[o.reg] = target(i, at);
+      if (o.in_place && (whole() || !(o.early && aliased_))) reg_[o.reg] = target(i, at);
     }
-    const auto by_part = [&](const ElementPlan::Step& s) {
-      return s.run && n > ElementPlan::kTile && !p_.of_row[s.dst];
-    };
-    for (auto s = p_.steps.begin(); s != p_.steps.end();) {
-      const auto end = std::find_if_not(s, p_.steps.end(), by_part);
-      for (std::int64_t from = 0; s != end && from < n; from += ElementPlan::kPart)
-        for (auto each = s; each != end; ++each) step(*each, from, std::min(ElementPlan::kPart, n - from));
-      s = end;
-      if (s == p_.steps.end()) break;
-      if (s->run)
-        step(*s, 0, p_.held(s->dst, n));
-      else
-        by_row(*s, n);
-      ++s;
-    }
+    code_ ? generated_steps(n) : steps(n);
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       const std::int64_t many = p_.held(o.reg, n);
@@ -293,7 +289,36 @@ class Run {
     }
   }
 
+  void steps(std::int64_t n) {
+    const auto by_part = [&](const ElementPlan::Step& s) {
+      return s.run && n > ElementPlan::kTile && !p_.of_row[s.dst];
+    };
+    for (auto s = p_.steps.begin(); s != p_.steps.end();) {
+      const auto end = std::find_if_not(s, p_.steps.end(), by_part);
+      for (std::int64_t from = 0; s != end && from < n; from += ElementPlan::kPart)
+        for (auto each = s; each != end; ++each) step(*each, from, std::min(ElementPlan::kPart, n - from));
+      s = end;
+      if (s == p_.steps.end()) break;
+      whole_step(*s, n);
+      ++s;
+    }
+  }
+  void whole_step(const ElementPlan::Step& s, std::int64_t n) {
+    if (s.run)
+      step(s, 0, p_.held(s.dst, n));
+    else
+      by_row(s, n);
+  }
+  void generated_steps(std::int64_t n) {
+    for (const ElementCode::Part& part : code_->parts)
+      if (part.code.run)
+        part.run(reg_, part.of_row ? n / p_.row : n, p_.row);
+      else
+        whole_step(p_.steps[part.first], n);
+  }
+
   const ElementPlan& p_;
+  const ElementCode* code_;  // null: every step is a loop
   void* const* inputs_;
   void* const* outputs_;
   bool aliased_;
@@ -306,17 +331,42 @@ class Run {
 
 struct ElementKernel::Impl {
   ElementPlan plan;
+  std::atomic<std::int64_t> done{0};  // elements times cost
+  std::once_flag once;
+  std::unique_ptr<const ElementCode> code;
+  std::atomic<const ElementCode*> ready{nullptr};  // the code, once it is there
+
+  explicit Impl(ElementPlan p) : plan(std::move(p)) {}
+  const ElementCode* for_a_run() {
+    if (const ElementCode* made = ready.load(std::memory_order_acquire)) return made;
+    std::int64_t before = done.load(std::memory_order_relaxed);
+    if (before < kPaysFrom) {
+      before += std::max(plan.count, kLeast) * plan.cost;
+      done.store(before, std::memory_order_relaxed);  // of runs at the same time one may not count
+      if (before < kPaysFrom) return nullptr;
+    }
+    return generated();
+  }
+  const ElementCode* generated() {
+    std::call_once(once, [this] {
+      code = generated::make_element_code(plan);
+      ready.store(code.get(), std::memory_order_release);
+    });
+    return code.get();
+  }
 };
 
 ElementKernel::ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs)
-    : impl_(new Impl{ElementPlan(program, inputs, outputs)}) {}
+    : impl_(new Impl(ElementPlan(program, inputs, outputs))) {}
 ElementKernel::~ElementKernel() = default;
 ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
+bool ElementKernel::generate() const { return impl_->generated() != nullptr; }
 
 void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {
   const ElementPlan& p = impl_->plan;
   if (p.count == 0) return;
-  if (p.few) return run_few(p, inputs, outputs);
+  const ElementCode* const code = impl_->for_a_run();
+  if (p.few) return code ? code->run_few(inputs, outputs, p.count) : run_few(p, inputs, outputs);
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
@@ -328,11 +378,11 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
           alignas(64) unsigned char scratch[ElementPlan::kScratch];
           void* reg[kRegisters];
-          Run(p, inputs, outputs, aliased, reg, scratch).range(from, to);
+          Run(p, code, inputs, outputs, aliased, reg, scratch).range(from, to);
         } else {
           const std::unique_ptr<void*[]> reg(new void*[p.slot.size()]);
           const std::unique_ptr<unsigned char[]> scratch(new unsigned char[bytes]);
-          Run(p, inputs, outputs, aliased, reg.get(), scratch.get()).range(from, to);
+          Run(p, code, inputs, outputs, aliased, reg.get(), scratch.get()).range(from, to);
         }
       },
       stop);

@@ -52,6 +52,9 @@ class ElementKernel {
   ElementKernel(ElementKernel&&) noexcept;
   // Outputs may alias inputs of the same shape and type.
   void run(void* const* inputs, void* const* outputs, const Stop* stop = nullptr) const;
+  // Makes machine code of the program (generated/element_code.h), if that can be, as runs do once they have had enough
+  // to do: the same bits, sooner. Whether there is any.
+  bool generate() const;
 
  private:
   struct Impl;

@@ -1,6 +1,6 @@
 // Conversions between element types, and narrow floats to and from the f32 that holds them in registers.
 #include "runtime/array/half.h"
-#include "runtime/kernels/vector/common.h"
+#include "runtime/kernels/vector/functions.h"
 
 #ifdef __F16C__
 #include <immintrin.h>
@@ -67,7 +67,7 @@ namespace {
 
 void round_bf16(const void* a, const void*, const void*, void* out, std::int64_t n) {
   each<float, float>(
-      a, out, n, [](float x) __attribute__((always_inline)) { return bf16_to_f32(f32_to_bf16(x)); });
+      a, out, n, [](float x) __attribute__((always_inline)) { return codes::rounded_to_bf16(x); });
 }
 void load_bf16(const void* a, const void*, const void*, void* out, std::int64_t n) {
   each<std::uint16_t, float>(

@@ -15,13 +15,34 @@
 namespace shard::runtime::SHARD_ISA::codes {
 
 template <class T>
-using U = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // unsigned, and not promoted to int
+struct Unsigned {  // not promoted to int
+  using type = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+};
+template <class T>
+using U = typename Unsigned<T>::type;
 template <class T>
 inline constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(1);
 template <class T>
-concept Integer = static_cast<T>(0.5) == T{0};
+inline constexpr bool kWhole = static_cast<T>(0.5) == T{0};
+template <class T>
+concept Integer = kWhole<T>;
 template <class T>
 concept Floating = !Integer<T>;
+SHARD_LOOP std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+SHARD_LOOP float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
+SHARD_LOOP std::int32_t to_signed(std::uint32_t u) { return static_cast<std::int32_t>(u); }
+SHARD_LOOP std::uint32_t to_unsigned(std::int32_t i) { return static_cast<std::uint32_t>(i); }
+SHARD_LOOP float root(float x) { return __builtin_sqrtf(x); }
+SHARD_LOOP float to_float(std::int32_t i) { return static_cast<float>(i); }
+template <class T>
+SHARD_LOOP T pick(bool condition, T x, T y) {
+  return condition ? x : y;
+}
+// float, and what stands for one where a formula is written down rather than computed (generated/recorded.h). Formulas
+// over it choose by `pick`, join conditions with & and |, and see numbers as bits by the functions below.
+template <class T>
+concept Single = Floating<T> && std::is_same_v < U<T>,
+decltype(bits(T{})) > ;
 
 // The number in the type that sums and products are formed in.
 SHARD_LOOP auto ring(Integer auto x) { return static_cast<U<decltype(x)>>(x); }
@@ -43,148 +64,164 @@ SHARD_LOOP auto Square(auto x) { return ring(x) * ring(x); }
 SHARD_LOOP auto Add(auto x, auto y) { return ring(x) + ring(y); }
 SHARD_LOOP auto Sub(auto x, auto y) { return ring(x) - ring(y); }
 SHARD_LOOP auto Mul(auto x, auto y) { return ring(x) * ring(y); }
-SHARD_LOOP bool Not(auto x) { return x == 0; }
-SHARD_LOOP bool Eq(auto x, auto y) { return x == y; }
-SHARD_LOOP bool Ne(auto x, auto y) { return x != y; }
-SHARD_LOOP bool Lt(auto x, auto y) { return x < y; }
-SHARD_LOOP bool Le(auto x, auto y) { return x <= y; }
-SHARD_LOOP bool Gt(auto x, auto y) { return x > y; }
-SHARD_LOOP bool Ge(auto x, auto y) { return x >= y; }
+SHARD_LOOP auto Not(auto x) { return x == 0; }
+SHARD_LOOP auto Eq(auto x, auto y) { return x == y; }
+SHARD_LOOP auto Ne(auto x, auto y) { return x != y; }
+SHARD_LOOP auto Lt(auto x, auto y) { return x < y; }
+SHARD_LOOP auto Le(auto x, auto y) { return x <= y; }
+SHARD_LOOP auto Gt(auto x, auto y) { return x > y; }
+SHARD_LOOP auto Ge(auto x, auto y) { return x >= y; }
 
 // ---- f32
 
-SHARD_LOOP std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
-SHARD_LOOP float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
-SHARD_LOOP float magnitude(float x) { return from_bits(bits(x) & 0x7fffffffu); }
-SHARD_LOOP float with_sign(float x, float s) { return from_bits((bits(x) & 0x7fffffffu) | (bits(s) & 0x80000000u)); }
+SHARD_LOOP auto magnitude(Single auto x) { return from_bits(bits(x) & 0x7fffffffu); }
+template <Single F>
+SHARD_LOOP F with_sign(F x, F s) {
+  return from_bits((bits(x) & 0x7fffffffu) | (bits(s) & 0x80000000u));
+}
 inline constexpr float kInf = __builtin_inff(), kNan = __builtin_nanf("");
 
 // Nearest integer as float and as int, for |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the low bits.
 inline constexpr float kMagic = 12582912.0f;
+template <class F, class I>
 struct Nearest {
-  float f;
-  std::int32_t i;
+  F f;
+  I i;
 };
-SHARD_LOOP Nearest nearest(float x) {
-  const float t = x + kMagic;
-  return {t - kMagic, static_cast<std::int32_t>(bits(t) - 0x4b400000u)};
+SHARD_LOOP auto nearest(Single auto x) {
+  const auto t = x + kMagic;
+  return Nearest{t - kMagic, to_signed(bits(t) - 0x4b400000u)};
 }
 
-SHARD_LOOP float power_of_two(std::int32_t k) {
-  return from_bits(static_cast<std::uint32_t>(k + 127) << 23);
-}  // -126 <= k <= 127
+SHARD_LOOP auto power_of_two(auto k) { return from_bits(to_unsigned(k + 127) << 23); }  // -126 <= k <= 127
 
 // exp(r) - 1 for |r| <= ln2/2 (error 3e-10 before rounding).
-SHARD_LOOP float expm1_core(float r) {
-  const float p = ((((1.991503232e-04f * r + 1.394205960e-03f) * r + 8.333271369e-03f) * r + 4.166634008e-02f) * r +
-                   1.666666716e-01f) *
-                      r +
-                  0.5f;
+template <Single F>
+SHARD_LOOP F expm1_core(F r) {
+  const F p = ((((1.991503232e-04f * r + 1.394205960e-03f) * r + 8.333271369e-03f) * r + 4.166634008e-02f) * r +
+               1.666666716e-01f) *
+                  r +
+              0.5f;
   return r + r * r * p;
 }
+template <class F, class I>
 struct Reduced {
-  float r;
-  std::int32_t k;
+  F r;
+  I k;
 };
-SHARD_LOOP Reduced
-reduce_exp(float x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
-  const Nearest n = nearest(x * 1.44269504f);
-  return {(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.i};
+SHARD_LOOP auto reduce_exp(
+    Single auto x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
+  const auto n = nearest(x * 1.44269504f);
+  return Reduced{(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.i};
 }
 
-SHARD_LOOP float Exp(float x) {
-  float c = x < -105.0f ? -105.0f : x;
-  c = c > 90.0f ? 90.0f : c;
-  const Reduced d = reduce_exp(c);
-  const std::int32_t half = d.k >> 1;  // two factors: the result may be subnormal or overflow while one factor may not
+template <Single F>
+SHARD_LOOP F Exp(F x) {
+  F c = pick(x < -105.0f, F(-105.0f), x);
+  c = pick(c > 90.0f, F(90.0f), c);
+  const auto d = reduce_exp(c);
+  const auto half = d.k >> 1;  // two factors: the result may be subnormal or overflow while one factor may not
   return (1.0f + expm1_core(d.r)) * power_of_two(half) * power_of_two(d.k - half);
 }
 
-SHARD_LOOP float Expm1(float x) {
-  float c = x < -20.0f ? -20.0f : x;
-  c = c > 88.75f ? 88.75f : c;
-  const Reduced d = reduce_exp(c);
-  const float h = power_of_two(d.k - 1);  // half of 2^k: 2^128 is not a float
-  const float y = ((h - 0.5f) + h * expm1_core(d.r)) * 2.0f;
-  return d.k == 0 ? (x == 0.0f ? x : expm1_core(d.r)) : y;
+template <Single F>
+SHARD_LOOP F Expm1(F x) {
+  F c = pick(x < -20.0f, F(-20.0f), x);
+  c = pick(c > 88.75f, F(88.75f), c);
+  const auto d = reduce_exp(c);
+  const F h = power_of_two(d.k - 1);  // half of 2^k: 2^128 is not a float
+  const F y = ((h - 0.5f) + h * expm1_core(d.r)) * 2.0f;
+  return pick(d.k == 0, pick(x == 0.0f, x, expm1_core(d.r)), y);
 }
 
 // log of m * 2^e with f = m - 1, sqrt(1/2) <= m < sqrt(2) (error 7e-9).
-SHARD_LOOP float log_core(float f, float e) {
-  const float q = ((((((-7.863239199e-02f * f + 1.292409748e-01f) * f - 1.314585209e-01f) * f + 1.417617798e-01f) * f -
-                     1.662245840e-01f) *
-                        f +
-                    2.000245601e-01f) *
-                       f -
-                   2.500086725e-01f) *
-                      f +
-                  3.333331645e-01f;
-  const float z = f * f;
-  const float tail = f * z * q + e * -2.12194440e-4f - 0.5f * z;
+template <Single F>
+SHARD_LOOP F log_core(F f, F e) {
+  const F q = ((((((-7.863239199e-02f * f + 1.292409748e-01f) * f - 1.314585209e-01f) * f + 1.417617798e-01f) * f -
+                 1.662245840e-01f) *
+                    f +
+                2.000245601e-01f) *
+                   f -
+               2.500086725e-01f) *
+                  f +
+              3.333331645e-01f;
+  const F z = f * f;
+  const F tail = f * z * q + e * -2.12194440e-4f - 0.5f * z;
   return f + tail + e * 0.693359375f;
 }
-SHARD_LOOP float log_positive(float x) {  // 0 < x < inf
-  const bool tiny = x < 1.17549435e-38f;
-  const std::uint32_t u = bits(tiny ? x * 8388608.0f : x);
-  const std::uint32_t shifted = u - 0x3f3504f3u;  // bits of sqrt(1/2): the exponent field now counts from there
-  const std::int32_t e = static_cast<std::int32_t>(shifted) >> 23;
-  const float m = from_bits(u - (static_cast<std::uint32_t>(e) << 23));
-  return log_core(m - 1.0f, static_cast<float>(e - (tiny ? 23 : 0)));
+template <Single F>
+SHARD_LOOP F log_positive(F x) {  // 0 < x < inf
+  const auto tiny = x < 1.17549435e-38f;
+  const auto u = bits(pick(tiny, x * 8388608.0f, x));
+  const auto shifted = u - 0x3f3504f3u;  // bits of sqrt(1/2): the exponent field now counts from there
+  const auto e = to_signed(shifted) >> 23;
+  const F m = from_bits(u - (to_unsigned(e) << 23));
+  return log_core(m - 1.0f, to_float(pick(tiny, e - 23, e)));
 }
-SHARD_LOOP float Log(float x) {
-  const float y = log_positive(x);
-  const float special = x == 0.0f ? -kInf : x < 0.0f ? kNan : x;  // inf and nan are themselves
-  return x > 0.0f && x < kInf ? y : special;
+template <Single F>
+SHARD_LOOP F Log(F x) {
+  const F y = log_positive(x);
+  const F special = pick(x == 0.0f, F(-kInf), pick(x < 0.0f, F(kNan), x));  // inf and nan are themselves
+  return pick((x > 0.0f) & (x < kInf), y, special);
 }
-SHARD_LOOP float Log1p(float x) {
-  const float u = 1.0f + x;
-  const float y = log_positive(u) + (x - (u - 1.0f)) / u;  // the second term gives back what 1 + x lost
-  const float special = u == 0.0f ? -kInf : u < 0.0f ? kNan : x;
-  return u > 0.0f && u < kInf && x != 0.0f ? y : special;
+template <Single F>
+SHARD_LOOP F Log1p(F x) {
+  const F u = 1.0f + x;
+  const F y = log_positive(u) + (x - (u - 1.0f)) / u;  // the second term gives back what 1 + x lost
+  const F special = pick(u == 0.0f, F(-kInf), pick(u < 0.0f, F(kNan), x));
+  return pick((u > 0.0f) & (u < kInf) & (x != 0.0f), y, special);
 }
 
-SHARD_LOOP float Tanh(float x) {
+template <Single F>
+SHARD_LOOP F Tanh(F x) {
   // Expm1 of -2 |x|, which is as good without its cares: 2^k is a normal float, and k = 0 gives the core itself.
-  float c = -2.0f * magnitude(x);
-  c = c < -20.0f ? -20.0f : c;
-  const Reduced d = reduce_exp(c);
-  const float two_k = power_of_two(d.k), t = (two_k - 1.0f) + two_k * expm1_core(d.r);
-  return x == x ? with_sign(t / (2.0f + t), x) : x;
+  F c = -2.0f * magnitude(x);
+  c = pick(c < -20.0f, F(-20.0f), c);
+  const auto d = reduce_exp(c);
+  const F two_k = power_of_two(d.k), t = (two_k - 1.0f) + two_k * expm1_core(d.r);
+  return pick(x == x, with_sign(t / (2.0f + t), x), x);
 }
-SHARD_LOOP float Sigmoid(float x) { return 1.0f / (1.0f + Exp(-x)); }
-SHARD_LOOP float Sinh(float x) {
-  const float a = magnitude(x), t = Expm1(a), h = Exp(0.5f * a);
-  const float y = a < 20.0f ? 0.5f * (t + t / (t + 1.0f)) : (0.5f * h) * h;
-  return x == x ? with_sign(y, x) : x;
+template <Single F>
+SHARD_LOOP F Sigmoid(F x) {
+  return 1.0f / (1.0f + Exp(-x));
 }
-SHARD_LOOP float Cosh(float x) {
-  const float a = magnitude(x), e = Exp(a), h = Exp(0.5f * a);
-  return a < 20.0f ? 0.5f * (e + 1.0f / e) : (0.5f * h) * h;
+template <Single F>
+SHARD_LOOP F Sinh(F x) {
+  const F a = magnitude(x), t = Expm1(a), h = Exp(0.5f * a);
+  const F y = pick(a < 20.0f, 0.5f * (t + t / (t + 1.0f)), (0.5f * h) * h);
+  return pick(x == x, with_sign(y, x), x);
+}
+template <Single F>
+SHARD_LOOP F Cosh(F x) {
+  const F a = magnitude(x), e = Exp(a), h = Exp(0.5f * a);
+  return pick(a < 20.0f, 0.5f * (e + 1.0f / e), (0.5f * h) * h);
 }
 
-SHARD_LOOP float Erf(float x) {
-  float c = x > 4.0f ? 4.0f : x;
-  c = c < -4.0f ? -4.0f : c;
-  const float z = c * c;
-  const float p = (((((-2.72614225801306e-10f * z + 2.77068142495902e-08f) * z - 2.10102402082508e-06f) * z -
-                     5.69250639462346e-05f) *
-                        z -
-                    7.34990630326855e-04f) *
-                       z -
-                   2.95459980854025e-03f) *
-                      z -
-                  1.60960333262415e-02f;
-  const float q =
+template <Single F>
+SHARD_LOOP F Erf(F x) {
+  F c = pick(x > 4.0f, F(4.0f), x);
+  c = pick(c < -4.0f, F(-4.0f), c);
+  const F z = c * c;
+  const F p = (((((-2.72614225801306e-10f * z + 2.77068142495902e-08f) * z - 2.10102402082508e-06f) * z -
+                 5.69250639462346e-05f) *
+                    z -
+                7.34990630326855e-04f) *
+                   z -
+               2.95459980854025e-03f) *
+                  z -
+              1.60960333262415e-02f;
+  const F q =
       (((-1.45660718464996e-05f * z - 2.13374055278905e-04f) * z - 1.68282697438203e-03f) * z - 7.37332916720468e-03f) *
           z -
       1.42647390514189e-02f;
-  const float y = c * (p / q);
-  return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
+  const F y = c * (p / q);
+  return pick(y > 1.0f, F(1.0f), pick(y < -1.0f, F(-1.0f), y));
 }
 // 1 - erf(x), exact where that is small (Moshier's coefficients, those of XLA).
-SHARD_LOOP float Erfc(float x) {
-  const float a = magnitude(x), q = 1.0f / (a < 1.0f ? 1.0f : a), y = q * q;
-  float p = 2.326819970068386e-2f, r = -1.047766399936249e+1f;
+template <Single F>
+SHARD_LOOP F Erfc(F x) {
+  const F a = magnitude(x), q = 1.0f / pick(a < 1.0f, F(1.0f), a), y = q * q;
+  F p = 2.326819970068386e-2f, r = -1.047766399936249e+1f;
   p = p * y - 1.387039388740657e-1f;
   p = p * y + 3.687424674597105e-1f;
   p = p * y - 5.824733027278666e-1f;
@@ -200,24 +237,32 @@ SHARD_LOOP float Erfc(float x) {
   r = r * y + 4.218463358204948e-1f;
   r = r * y - 2.820767439740514e-1f;
   r = r * y + 5.641895067754075e-1f;
-  const float tail = Exp(-x * x) * q * (a < 2.0f ? p : r), far = x < 0.0f ? 2.0f - tail : tail;
-  return a > 1.0f ? far : 1.0f - Erf(x);
+  const F tail = Exp(-x * x) * q * pick(a < 2.0f, p, r), far = pick(x < 0.0f, 2.0f - tail, tail);
+  return pick(a > 1.0f, far, 1.0f - Erf(x));
 }
-SHARD_LOOP float ErfInv(float x) {
-  const float w0 = -Log1p(-x * x);
-  const float s = w0 - 2.5f, t = __builtin_sqrtf(w0) - 3.0f;
-  const bool low = w0 < 5.0f;
-  const float w = low ? s : t;
-  float p = low ? 2.81022636e-08f : -0.000200214257f;
-  p = (low ? 3.43273939e-07f : 0.000100950558f) + p * w;
-  p = (low ? -3.5233877e-06f : 0.00134934322f) + p * w;
-  p = (low ? -4.39150654e-06f : -0.00367342844f) + p * w;
-  p = (low ? 0.00021858087f : 0.00573950773f) + p * w;
-  p = (low ? -0.00125372503f : -0.0076224613f) + p * w;
-  p = (low ? -0.00417768164f : 0.00943887047f) + p * w;
-  p = (low ? 0.246640727f : 1.00167406f) + p * w;
-  p = (low ? 1.50140941f : 2.83297682f) + p * w;
-  return magnitude(x) == 1.0f ? x * kInf : p * x;
+template <Single F>
+SHARD_LOOP F ErfInv(F x) {
+  const F w0 = -Log1p(-x * x);
+  const F s = w0 - 2.5f, t = root(w0) - 3.0f;
+  const auto low = w0 < 5.0f;
+  const F w = pick(low, s, t);
+  F p = pick(low, F(2.81022636e-08f), F(-0.000200214257f));
+  p = pick(low, F(3.43273939e-07f), F(0.000100950558f)) + p * w;
+  p = pick(low, F(-3.5233877e-06f), F(0.00134934322f)) + p * w;
+  p = pick(low, F(-4.39150654e-06f), F(-0.00367342844f)) + p * w;
+  p = pick(low, F(0.00021858087f), F(0.00573950773f)) + p * w;
+  p = pick(low, F(-0.00125372503f), F(-0.0076224613f)) + p * w;
+  p = pick(low, F(-0.00417768164f), F(0.00943887047f)) + p * w;
+  p = pick(low, F(0.246640727f), F(1.00167406f)) + p * w;
+  p = pick(low, F(1.50140941f), F(2.83297682f)) + p * w;
+  return pick(magnitude(x) == 1.0f, x * kInf, p * x);
+}
+
+// To the nearest bf16, ties to even; nan stays one (runtime/array/half.h).
+template <Single F>
+SHARD_LOOP F rounded_to_bf16(F x) {
+  const auto u = bits(x), upper = u >> 16;
+  return pick(x == x, from_bits((u + 0x7fffu + (upper & 1u)) & 0xffff0000u), from_bits((upper | 0x40u) << 16));
 }
 
 // Angles are reduced in f64: to an error of 1e-16 for |x| up to kAngle; beyond it the loops call the C library.
@@ -255,15 +300,20 @@ SHARD_LOOP float Tan(float x) {
   return x == 0.0f ? x : y;
 }
 
-SHARD_LOOP float Sign(float x) { return x == x ? (x == 0.0f ? x : with_sign(1.0f, x)) : x; }
-// Both zeros are equal, but the larger is +0.
-SHARD_LOOP float Max(float x, float y) {
-  const float m = x > y ? x : x == y ? from_bits(bits(x) & bits(y)) : y;
-  return x == x ? m : x;
+template <Single F>
+SHARD_LOOP F Sign(F x) {
+  return pick((x == x) & (x != 0.0f), with_sign(F(1.0f), x), x);
 }
-SHARD_LOOP float Min(float x, float y) {
-  const float m = x < y ? x : x == y ? from_bits(bits(x) | bits(y)) : y;
-  return x == x ? m : x;
+// Both zeros are equal, but the larger is +0.
+template <Single F>
+SHARD_LOOP F Max(F x, F y) {
+  const F m = pick(x > y, x, pick(x == y, from_bits(bits(x) & bits(y)), y));
+  return pick(x == x, m, x);
+}
+template <Single F>
+SHARD_LOOP F Min(F x, F y) {
+  const F m = pick(x < y, x, pick(x == y, from_bits(bits(x) | bits(y)), y));
+  return pick(x == x, m, x);
 }
 // x^y through log2 and 2^t in f64: within an ulp everywhere. Conditions are combined without branches, or GCC gives up.
 SHARD_LOOP float Pow(float x, float y) {
@@ -429,18 +479,18 @@ SHARD_LOOP bool crosses(auto r, auto y) { return r != 0 && (r < 0) != (y < 0); }
 SHARD_LOOP auto Abs(Floating auto x) { return magnitude(x); }
 SHARD_LOOP auto Rsqrt(Floating auto x) { return 1 / Sqrt(x); }
 SHARD_LOOP auto Reciprocal(Floating auto x) { return 1 / x; }
-SHARD_LOOP bool IsNan(Floating auto x) { return x != x; }
-SHARD_LOOP bool IsInf(Floating auto x) { return magnitude(x) == kInf; }
-SHARD_LOOP bool IsFinite(Floating auto x) { return magnitude(x) < kInf; }
+SHARD_LOOP auto IsNan(Floating auto x) { return x != x; }
+SHARD_LOOP auto IsInf(Floating auto x) { return magnitude(x) == kInf; }
+SHARD_LOOP auto IsFinite(Floating auto x) { return magnitude(x) < kInf; }
 SHARD_LOOP auto Div(Floating auto x, Floating auto y) { return x / y; }
 // As JAX's: the quotient is made of the remainder, so that x == (x // y) * y + x % y.
 template <Floating T>
-SHARD_LOOP T Mod(T x, T y) {
+requires std::is_floating_point_v<T> SHARD_LOOP T Mod(T x, T y) {
   const T r = remainder(x, y);
   return crosses(r, y) ? r + y : r;
 }
 template <Floating T>
-SHARD_LOOP T FloorDiv(T x, T y) {
+requires std::is_floating_point_v<T> SHARD_LOOP T FloorDiv(T x, T y) {
   if (y == T{0}) return x / y;
   const T r = remainder(x, y), q = (x - r) / y;
   return Round(crosses(r, y) ? q - T{1} : q);

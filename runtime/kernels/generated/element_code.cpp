@@ -1,0 +1,225 @@
+#include "runtime/kernels/generated/element_code.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace shard::runtime::generated {
+namespace {
+
+using Step = ElementPlan::Step;
+constexpr std::size_t kMostNodes = 1500, kMostOperands = 128;  // of a part
+
+class Maker {
+ public:
+  explicit Maker(const ElementPlan& plan) : p_(plan), constant_(plan.types.size()), repeated_(plan.types.size()) {
+    for (const ElementPlan::Constant& c : p_.constants) constant_[c.reg] = &c;
+    scalar_.resize(p_.types.size(), false);
+    for (const ElementPlan::Input& in : p_.inputs) scalar_[in.reg] = in.way == ElementPlan::Way::Scalar;
+    last_read_.resize(p_.types.size(), 0);
+    for (std::size_t s = 0; s < p_.steps.size(); ++s)
+      for (const std::uint16_t r : {p_.steps[s].a, p_.steps[s].b, p_.steps[s].c}) last_read_[r] = s;
+    for (const ElementPlan::Output& o : p_.outputs) last_read_[o.reg] = p_.steps.size();
+    find_repeated();
+  }
+
+  std::unique_ptr<const ElementCode> make() {
+    for (std::size_t s = 0; s < p_.steps.size(); ++s) {
+      const Step& step = p_.steps[s];
+      if (repeated_[step.dst]) continue;
+      const bool full = formula_.nodes.size() > kMostNodes || places_.size() + node_.size() + 4 > kMostOperands;
+      if (full || !step.run || p_.of_row[step.dst] != of_row_) end(s);
+      of_row_ = p_.of_row[step.dst];
+      if (!step.run || !take(step)) {
+        end(s);
+        made_->parts.push_back({s, s + 1});
+        first_ = s + 1;
+      }
+    }
+    end(p_.steps.size());
+    const auto generated = [](const ElementCode::Part& part) { return part.code.run != nullptr; };
+    if (std::none_of(made_->parts.begin(), made_->parts.end(), generated)) return nullptr;
+    const auto dense = [](const ElementPlan::Input& in) {
+      return (in.way == ElementPlan::Way::Direct && !in.kept && !in.load) || in.way == ElementPlan::Way::Scalar;
+    };
+    const auto in_place = [](const ElementPlan::Output& o) { return o.in_place; };
+    made_->whole = p_.row == 1 && made_->parts.size() == 1 && std::all_of(p_.inputs.begin(), p_.inputs.end(), dense) &&
+                   std::all_of(p_.outputs.begin(), p_.outputs.end(), in_place);
+    if (p_.few && !made_->whole) return nullptr;
+    if (made_->whole) name_arrays();
+    return std::move(made_);
+  }
+
+ private:
+  void name_arrays() {
+    const auto find = [](const auto& arrays, std::uint16_t reg) {
+      const auto it = std::find_if(arrays.begin(), arrays.end(), [&](const auto& a) { return a.reg == reg; });
+      return static_cast<std::uint16_t>(it - arrays.begin());
+    };
+    for (ElementCode::Place& p : made_->parts[0].places)
+      p.array = p.stored ? find(p_.outputs, p.reg) : find(p_.inputs, p.reg);
+  }
+  // Few elements are computed one by one, unless they fill vectors.
+  Turn turn() const { return !p_.few ? Turn::Vectors : p_.count % 8 == 0 ? Turn::Vector : Turn::Element; }
+
+  // Values of a row that only generated code reads along it: they need not be written out.
+  void find_repeated() {
+    for (const Step& s : p_.steps)
+      if (!s.run && !s.rows) repeated_[s.dst] = &s;
+    for (const ElementPlan::Output& o : p_.outputs) repeated_[o.reg] = nullptr;
+    for (const Step& s : p_.steps) {
+      Formula trial;
+      std::array<NodeId, 3> operands;
+      for (std::size_t i = 0; i < 3; ++i) operands[i] = trial.add(loaded({s.a, s.b, s.c}, i));
+      if (s.run && recorded(trial, s, operands)) continue;
+      for (const std::uint16_t r : {s.a, s.b, s.c}) repeated_[r] = nullptr;
+    }
+    for (const Step& s : p_.steps)
+      if (repeated_[s.dst] == &s) last_read_[s.a] = std::max(last_read_[s.a], last_read_[s.dst]);
+  }
+  Node loaded(const std::array<std::uint16_t, 3>& regs, std::size_t i) const {
+    const DType type = p_.types[regs[i]];
+    return {Op::Load, kind_of(type).value_or(Kind::I32), -1, -1, -1, i, type == DType::Bool};
+  }
+  std::optional<NodeId> recorded(Formula& formula, const Step& s, const std::array<NodeId, 3>& operands) const {
+    if (!kind_of(p_.types[s.dst])) return std::nullopt;
+    const std::size_t n = static_cast<std::size_t>(facts(s.code).operands);
+    const std::array<std::uint16_t, 3> regs{s.a, s.b, s.c};
+    for (std::size_t i = 0; i < n; ++i)
+      if (!kind_of(p_.types[regs[i]])) return std::nullopt;
+    const auto made = record(formula, s.code, s.type, p_.types[s.dst], std::span(operands.data(), n));
+    return made && s.round ? record_rounding(formula, p_.types[s.dst], *made) : made;
+  }
+
+  bool take(const Step& s) {
+    const auto n = static_cast<std::size_t>(facts(s.code).operands);
+    const std::array<std::uint16_t, 3> regs{s.a, s.b, s.c};
+    std::array<NodeId, 3> operands{};
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!kind_of(p_.types[regs[i]])) return false;
+      operands[i] = value(regs[i]);
+    }
+    const std::optional<NodeId> made = recorded(formula_, s, operands);
+    if (made) node_[s.dst] = *made;
+    return made.has_value();
+  }
+
+  NodeId value(std::uint16_t reg) {
+    if (const auto it = node_.find(reg); it != node_.end()) return it->second;
+    const DType type = p_.types[reg];
+    const bool truth = type == DType::Bool;
+    const Kind kind = *kind_of(type);
+    Node n{Op::Constant, kind, -1, -1, -1, 0, truth};
+    if (const ElementPlan::Constant* c = constant_[reg]) {
+      std::memcpy(&n.value, c->value.data(), c->item);
+      if (truth) n.value = n.value ? 0xffffffffu : 0;
+    } else {
+      const Step* along = repeated_[reg];
+      const std::uint16_t from = along ? along->a : reg;
+      if (along && constant_[from]) return node_[reg] = value(from);
+      n.op = Op::Load;
+      n.value = places_.size();
+      const bool spread = along || (scalar_[from] && p_.count > 1);
+      places_.push_back({from, static_cast<std::uint8_t>(held_bytes(type)), along && !scalar_[from], spread, false});
+      operands_.push_back({kind, truth, spread});
+    }
+    return node_[reg] = formula_.add(n);
+  }
+
+  // The steps up to this one are a part.
+  void end(std::size_t s) {
+    std::vector<Stored> stored;
+    for (std::size_t i = first_; i < s; ++i) {
+      const std::uint16_t reg = p_.steps[i].dst;
+      const auto it = node_.find(reg);
+      if (it == node_.end() || last_read_[reg] < s || repeated_[reg]) continue;
+      NodeId node = it->second;
+      const Node& n = formula_.at(node);
+      const bool truth = p_.types[reg] == DType::Bool;
+      if (truth && bytes_of(n.kind) == 8) node = formula_.add({Op::Narrower, Kind::I32, node, -1, -1, 0, true});
+      if (n.op == Op::Load) node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
+      stored.push_back({node, places_.size()});
+      places_.push_back({reg, static_cast<std::uint8_t>(held_bytes(p_.types[reg])), false, false, true});
+      operands_.push_back({*kind_of(p_.types[reg]), truth, false});
+    }
+    if (!stored.empty()) {
+      ElementCode::Part part{first_, s, encode(formula_, operands_, stored, turn()), std::move(places_), of_row_};
+      part.by_row = std::any_of(part.places.begin(), part.places.end(), [](const auto& p) { return p.of_row; });
+      if (part.code.run)
+        made_->parts.push_back(std::move(part));
+      else
+        for (std::size_t i = first_; i < s; ++i) made_->parts.push_back({i, i + 1});
+    }
+    first_ = s;
+    formula_ = {};
+    node_.clear(), places_.clear(), operands_.clear();
+  }
+
+  const ElementPlan& p_;
+  std::unique_ptr<ElementCode> made_ = std::make_unique<ElementCode>();
+  std::vector<const ElementPlan::Constant*> constant_;  // by register, as all of these
+  std::vector<const Step*> repeated_;
+  std::vector<bool> scalar_;
+  std::vector<std::size_t> last_read_;
+  // The part that is being made.
+  std::size_t first_ = 0;
+  bool of_row_ = false;
+  Formula formula_;
+  std::map<std::uint16_t, NodeId> node_;
+  std::vector<ElementCode::Place> places_;
+  std::vector<Operand> operands_;
+};
+
+}  // namespace
+
+std::unique_ptr<const ElementCode> make_element_code(const ElementPlan& plan) {
+  return can_encode() ? Maker(plan).make() : nullptr;
+}
+
+void ElementCode::run_few(void* const* inputs, void* const* outputs, std::int64_t count) const {
+  const Part& part = parts[0];
+  std::array<unsigned char*, kMostOperands> at;
+  for (std::size_t i = 0; i < part.places.size(); ++i) {
+    const Place& p = part.places[i];
+    at[i] = static_cast<unsigned char*>((p.stored ? outputs : inputs)[p.array]);
+  }
+  part.code.run(at.data(), count);
+}
+
+void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row) const {
+  std::array<unsigned char*, kMostOperands> at;
+  for (std::size_t i = 0; i < places.size(); ++i) at[i] = static_cast<unsigned char*>(base[places[i].reg]);
+  if (!by_row) return some(at.data(), n);
+  for (std::int64_t done = 0; done < n; done += row) {
+    some(at.data(), row);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (places[i].of_row)
+        at[i] += places[i].item;
+      else if (!places[i].spread)
+        at[i] += row * places[i].item;
+  }
+}
+
+// Whole vectors where the elements lie; the rest in memory of a vector's size, brought there and back.
+void ElementCode::Part::some(unsigned char** at, std::int64_t n) const {
+  const std::int64_t rest = n % code.lanes, most = n - rest;
+  if (most > 0) code.run(at, most);
+  if (rest == 0) return;
+  constexpr std::size_t kVector = 64;
+  alignas(kVector) std::array<unsigned char, kVector * kMostOperands> room;
+  std::array<unsigned char*, kMostOperands> small;
+  const auto bytes = [&](const Place& p) { return static_cast<std::size_t>(rest * p.item); };
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Place& p = places[i];
+    small[i] = p.spread ? at[i] : room.data() + i * kVector;
+    if (!p.spread && !p.stored) std::memcpy(small[i], at[i] + most * p.item, bytes(p));
+  }
+  code.run(small.data(), code.lanes);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (places[i].stored) std::memcpy(at[i] + most * places[i].item, small[i], bytes(places[i]));
+}
+
+}  // namespace shard::runtime::generated

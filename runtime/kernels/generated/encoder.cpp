@@ -1,0 +1,458 @@
+#include "runtime/kernels/generated/encoder.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xbyak/xbyak.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernels/vector/loop_table.h"
+
+namespace shard::runtime::generated {
+namespace {
+
+using Xbyak::Address;
+using Xbyak::Xmm;
+using Xbyak::Ymm;
+
+constexpr std::size_t kRegisters = 16, kVector = 32;  // bytes
+
+// Registers are given to nodes as the code is written; where none is free the node that is read last gives up its own
+// (Belady), and what it held is found again where it came from, or in a slot of the stack.
+class Encoder : public Xbyak::CodeGenerator {
+ public:
+  Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, bool one,
+          ExecutableMemory& memory)
+      : CodeGenerator(memory.size(), memory.data()), f_(formula), operands_(operands), stored_(stored), one_(one) {
+    const std::size_t n = f_.nodes.size();
+    uses_.resize(n), register_.resize(n, kNone), slot_.resize(n, kNone);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Node& node = f_.nodes[i];
+      for (const NodeId from : {node.a, node.b, node.c})
+        if (from >= 0) uses_[index(from)].push_back(static_cast<int>(i));
+    }
+    for (const Stored& s : stored_) uses_[index(s.node)].push_back(static_cast<int>(n));
+    // A formula writes what it may not need (the other result of a function): its nodes are left out.
+    for (std::size_t i = n; i-- > 0;)
+      if (uses_[i].empty())
+        for (const NodeId from : {f_.nodes[i].a, f_.nodes[i].b, f_.nodes[i].c})
+          if (from >= 0) std::erase(uses_[index(from)], static_cast<int>(i));
+    holds_.fill(kNone);
+    const auto wide = [](const Node& x) { return bytes_of(x.kind) == 8; };
+    lanes_ = one ? 1 : std::any_of(f_.nodes.begin(), f_.nodes.end(), wide) ? 4 : 8;
+  }
+
+  int lanes() const { return lanes_ * (stored_.back().vector + 1); }  // of a turn
+
+  void write() {
+    // Of the registers of addresses, a caller wants the last ones back.
+    const std::size_t bases = std::min(operands_.size(), kBases.size()), saved = std::max(bases, kFree) - kFree;
+    push(rbp);
+    mov(rbp, rsp);
+    for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
+    sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1) * kVector));
+    and_(rsp, -static_cast<int>(kVector));
+    for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
+    for (std::size_t i = 0; i < f_.nodes.size(); ++i)
+      if (!uses_[i].empty() && is_spread(f_.nodes[i])) spread(static_cast<NodeId>(i));
+    xor_(ecx, ecx);
+    Xbyak::Label again;
+    align(32);
+    L(again);
+    for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
+      const Node& node = f_.nodes[i];
+      now_ = static_cast<int>(i);
+      if (!uses_[i].empty() && node.op != Op::Load && node.op != Op::Constant) compute(static_cast<NodeId>(i));
+    }
+    now_ = static_cast<int>(f_.nodes.size());
+    for (const Stored& s : stored_) store(s);
+    add(rcx, lanes());
+    cmp(rcx, rsi);
+    jb(again, T_NEAR);
+    lea(rsp, ptr[rbp - static_cast<int>(8 * saved)]);
+    for (std::size_t i = saved; i-- > 0;) pop(Xbyak::Reg64(kBases[kFree + i]));
+    pop(rbp);
+    vzeroupper();
+    ret();
+    align(kVector);
+    L(pool_);
+    for (const auto& [kind, bits] : constants_)
+      for (std::size_t at = 0; at < kVector; at += bytes_of(kind))
+        bytes_of(kind) == 4 ? dd(static_cast<std::uint32_t>(bits)) : dq(bits);
+  }
+
+ private:
+  static constexpr int kNone = -1;
+  static constexpr std::size_t kFree = 5;
+  // Registers of the operands' addresses; those of further operands are read from memory each time.
+  static constexpr std::array kBases{Xbyak::Operand::RDX, Xbyak::Operand::R8,  Xbyak::Operand::R9,  Xbyak::Operand::R10,
+                                     Xbyak::Operand::R11, Xbyak::Operand::RBX, Xbyak::Operand::R12, Xbyak::Operand::R13,
+                                     Xbyak::Operand::R14, Xbyak::Operand::R15};
+
+  static std::size_t index(NodeId id) { return static_cast<std::size_t>(id); }
+  bool is_spread(const Node& n) const { return n.op == Op::Load && operands_[n.value].spread; }
+  int next_use(NodeId id) const {
+    const auto& uses = uses_[index(id)];
+    const auto it = std::lower_bound(uses.begin(), uses.end(), now_);
+    return it == uses.end() ? std::numeric_limits<int>::max() : *it;
+  }
+  bool dead(NodeId id) const {  // nothing reads it after this
+    const auto& uses = uses_[index(id)];
+    return uses.empty() || uses.back() <= now_;
+  }
+
+  Xmm in(int r, Kind kind) const {
+    if (lanes_ * bytes_of(kind) == kVector) return Ymm(r);
+    return Xmm(r);
+  }
+  Xmm in(NodeId id) const { return in(register_[index(id)], f_.at(id).kind); }
+
+  Xbyak::RegExp base(std::size_t operand) {
+    if (operand < kBases.size()) return Xbyak::Reg64(kBases[operand]);
+    mov(rax, ptr[rdi + 8 * operand]);
+    return rax;
+  }
+  Address element(std::size_t operand, int vector) {
+    const Operand& o = operands_[operand];
+    const int item = o.truth ? 1 : static_cast<int>(bytes_of(o.kind));
+    return ptr[base(operand) + rcx * item + vector * lanes_ * item];
+  }
+  Address constant(Kind kind, std::uint64_t bits) {
+    const auto it = std::find(constants_.begin(), constants_.end(), std::pair(kind, bits));
+    const auto at = static_cast<int>(it - constants_.begin());
+    if (it == constants_.end()) constants_.emplace_back(kind, bits);
+    return ptr[rip + pool_ + at * static_cast<int>(kVector)];
+  }
+  Address on_stack(NodeId id) { return ptr[rsp + slot_[index(id)] * static_cast<int>(kVector)]; }
+
+  // ---- registers
+  int take() {
+    int best = kNone, last = kNone;
+    for (int r = 0; r < static_cast<int>(kRegisters); ++r) {
+      if (pinned_ >> r & 1) continue;
+      if (holds_[static_cast<std::size_t>(r)] == kNone) return best = r, pin(best);
+      const int use = next_use(holds_[static_cast<std::size_t>(r)]);
+      if (use > last) last = use, best = r;
+    }
+    leave(best);
+    return pin(best);
+  }
+  int pin(int r) {
+    pinned_ |= 1u << r;
+    return r;
+  }
+  void leave(int r) {
+    NodeId& id = holds_[static_cast<std::size_t>(r)];
+    const Node& n = f_.at(id);
+    const bool elsewhere = n.op == Op::Constant || n.op == Op::Load || slot_[index(id)] != kNone;
+    if (!elsewhere && !dead_before(id)) {
+      slot_[index(id)] = slots_++;
+      vmovups(on_stack(id), in(id));
+    }
+    register_[index(id)] = kNone;
+    id = kNone;
+  }
+  bool dead_before(NodeId id) const { return uses_[index(id)].back() < now_; }
+  void give(NodeId id, int r) {
+    register_[index(id)] = r;
+    holds_[static_cast<std::size_t>(r)] = id;
+  }
+  void drop(NodeId id) {
+    if (const int r = register_[index(id)]; r != kNone)
+      holds_[static_cast<std::size_t>(r)] = kNone, register_[index(id)] = kNone;
+  }
+
+  // ---- operands of an instruction
+  Xmm held(NodeId id) {
+    const Node& n = f_.at(id);
+    if (register_[index(id)] == kNone) {
+      const int r = take();
+      const Xmm to = in(r, n.kind);
+      if (n.op == Op::Constant)
+        vmovups(to, constant(n.kind, n.value));
+      else if (slot_[index(id)] != kNone)
+        vmovups(to, on_stack(id));
+      else
+        load(to, n);
+      give(id, r);
+    }
+    pin(register_[index(id)]);
+    return in(id);
+  }
+  void load(const Xmm& to, const Node& n) {
+    const Address from = element(n.value, n.vector);
+    if (operands_[n.value].truth && one_) {
+      movzx(eax, from);
+      vmovd(to, eax);
+    } else if (operands_[n.value].truth) {
+      vpmovzxbd(to, from);
+    } else if (one_) {
+      return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
+    } else {
+      return vmovups(to, from);
+    }
+    as_mask(to);
+  }
+  void as_mask(const Xmm& x) {
+    vpslld(x, x, 31);
+    vpsrad(x, x, 31);
+  }
+  // In a register or in memory.
+  const Xbyak::Operand& held_or_there(NodeId id) {
+    const Node& n = f_.at(id);
+    if (register_[index(id)] == kNone) {
+      if (n.op == Op::Constant) return there_ = constant(n.kind, n.value);
+      if (slot_[index(id)] != kNone) return there_ = on_stack(id);
+      if (n.op == Op::Load && !operands_[n.value].truth && !one_ && dead(id))
+        return there_ = element(n.value, n.vector);
+    }
+    return here_ = held(id);
+  }
+
+  // One element for all, to the stack.
+  void spread(NodeId id) {
+    const Node& n = f_.at(id);
+    const Ymm to(0);
+    const Address from = ptr[base(n.value)];
+    if (operands_[n.value].truth) {
+      vpbroadcastb(Xmm(0), from);
+      vpmovzxbd(to, Xmm(0));
+      as_mask(to);
+    } else if (bytes_of(n.kind) == 4) {
+      vbroadcastss(to, from);
+    } else {
+      vbroadcastsd(to, from);
+    }
+    slot_[index(id)] = slots_++;
+    vmovups(on_stack(id), to);
+  }
+
+  void compute(NodeId id) {
+    const Node& n = f_.at(id);
+    NodeId a = n.a, b = n.b;
+    const bool commutes = n.op == Op::Add || n.op == Op::Mul || n.op == Op::And || n.op == Op::Or || n.op == Op::Xor ||
+                          n.op == Op::Equal || n.op == Op::Differs;
+    if (commutes && register_[index(a)] == kNone && register_[index(b)] != kNone) std::swap(a, b);
+    if (n.op == Op::Pick) {
+      const Xmm mask = held(a), otherwise = held(n.c);
+      const Xbyak::Operand& chosen = held_or_there(b);
+      const Xmm to = result(id);
+      is_float(n.kind)
+          ? (n.kind == Kind::F32 ? vblendvps(to, otherwise, chosen, mask) : vblendvpd(to, otherwise, chosen, mask))
+          : vpblendvb(to, otherwise, chosen, mask);
+    } else if (n.op == Op::Less || n.op == Op::AtMost || n.op == Op::Equal || n.op == Op::Differs) {
+      compare(id, a, b);
+    } else if (b >= 0) {
+      const Xmm x = held(a);
+      const Xbyak::Operand& y = held_or_there(b);
+      binary(n, result(id), x, y);
+    } else {
+      unary(id);
+    }
+    pinned_ = 0;
+    for (const NodeId from : {n.a, n.b, n.c})
+      if (from >= 0 && dead(from)) drop(from);
+  }
+  Xmm result(NodeId id) {
+    // An operand that is read for the last time leaves its register to the result.
+    const Node& n = f_.at(id);
+    for (const NodeId from : {n.a, n.b, n.c})
+      if (from >= 0 && dead(from) && register_[index(from)] != kNone) {
+        const int r = register_[index(from)];
+        drop(from);
+        give(id, r);
+        return in(id);
+      }
+    give(id, take());
+    return in(id);
+  }
+
+  void binary(const Node& n, const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
+    const bool wide = bytes_of(n.kind) == 8, single = n.kind == Kind::F32;
+    switch (n.op) {
+      case Op::Add:
+        if (is_float(n.kind)) return single ? vaddps(to, x, y) : vaddpd(to, x, y);
+        return wide ? vpaddq(to, x, y) : vpaddd(to, x, y);
+      case Op::Sub:
+        if (is_float(n.kind)) return single ? vsubps(to, x, y) : vsubpd(to, x, y);
+        return wide ? vpsubq(to, x, y) : vpsubd(to, x, y);
+      case Op::Mul:
+        if (is_float(n.kind)) return single ? vmulps(to, x, y) : vmulpd(to, x, y);
+        return vpmulld(to, x, y);
+      case Op::Larger:
+        if (is_float(n.kind)) return single ? vmaxps(to, x, y) : vmaxpd(to, x, y);
+        return vpmaxsd(to, x, y);
+      case Op::Smaller:
+        if (is_float(n.kind)) return single ? vminps(to, x, y) : vminpd(to, x, y);
+        return vpminsd(to, x, y);
+      case Op::Div: return single ? vdivps(to, x, y) : vdivpd(to, x, y);
+      case Op::And: return vandps(to, x, y);
+      case Op::Or: return vorps(to, x, y);
+      default: return vxorps(to, x, y);
+    }
+  }
+  void compare(NodeId id, NodeId a, NodeId b) {
+    const Node& n = f_.at(id);
+    const Kind of = f_.at(a).kind;
+    if (is_float(of)) {
+      const std::uint8_t how = n.op == Op::Less ? 0x11 : n.op == Op::AtMost ? 0x12 : n.op == Op::Equal ? 0 : 4;
+      const Xmm x = held(a);
+      const Xbyak::Operand& y = held_or_there(b);
+      return of == Kind::F32 ? vcmpps(result(id), x, y, how) : vcmppd(result(id), x, y, how);
+    }
+    if (n.op == Op::Less) std::swap(a, b);  // there is only "greater"
+    const Xmm x = held(a);
+    const Xbyak::Operand& y = held_or_there(b);
+    const Xmm to = result(id);
+    if (n.op == Op::Less || n.op == Op::AtMost)
+      bytes_of(of) == 4 ? vpcmpgtd(to, x, y) : vpcmpgtq(to, x, y);
+    else
+      bytes_of(of) == 4 ? vpcmpeqd(to, x, y) : vpcmpeqq(to, x, y);
+    if (n.op == Op::AtMost || n.op == Op::Differs) vxorps(to, to, constant(n.kind, ~std::uint64_t{0}));
+  }
+  void unary(NodeId id) {
+    const Node& n = f_.at(id);
+    const bool wide = bytes_of(n.kind) == 8, single = n.kind == Kind::F32;
+    const auto by = static_cast<std::uint8_t>(n.value);
+    if (n.op == Op::Left || n.op == Op::Right || n.op == Op::Down) {
+      const Xmm x = held(n.a), to = result(id);
+      if (n.op == Op::Left) return wide ? vpsllq(to, x, by) : vpslld(to, x, by);
+      if (n.op == Op::Right) return vpsrad(to, x, by);
+      return wide ? vpsrlq(to, x, by) : vpsrld(to, x, by);
+    }
+    if (n.op == Op::Narrower) return narrower(id);
+    const Xmm x = held(n.a), to = result(id);
+    switch (n.op) {
+      case Op::Root: return single ? vsqrtps(to, x) : vsqrtpd(to, x);
+      case Op::Floor: return single ? vroundps(to, x, 9) : vroundpd(to, x, 9);
+      case Op::Ceil: return single ? vroundps(to, x, 10) : vroundpd(to, x, 10);
+      case Op::Round: return single ? vroundps(to, x, 8) : vroundpd(to, x, 8);
+      case Op::Half: vcvtps2ph(Xmm(to.getIdx()), x, 0); return vcvtph2ps(to, Xmm(to.getIdx()));
+      case Op::Whole: return single ? vcvtdq2ps(to, x) : vcvtdq2pd(to, x);
+      case Op::Wider: return is_float(n.kind) ? vcvtps2pd(to, x) : vpmovsxdq(to, x);
+      default: return vmovaps(to, x);  // Kept
+    }
+  }
+  void narrower(NodeId id) {
+    const Node& n = f_.at(id);
+    const Xmm x = held(n.a);
+    if (is_float(n.kind)) return vcvtpd2ps(result(id), x);
+    const int r = take();
+    vextracti128(Xmm(r), Ymm(x.getIdx()), 1);
+    vshufps(Xmm(r), Xmm(x.getIdx()), Xmm(r), 0x88);
+    give(id, r);
+  }
+
+  void store(const Stored& s) {
+    const Xmm x = held(s.node);
+    const Operand& o = operands_[s.operand];
+    const Address to = element(s.operand, s.vector);
+    if (!o.truth) {
+      one_ ? bytes_of(o.kind) == 4 ? vmovss(to, x) : vmovsd(to, x) : vmovups(to, x);
+    } else if (one_) {
+      vpextrb(to, x, 0);
+      and_(byte[to.getRegExp()], 1);
+    } else {  // a mask of 4-byte lanes to bytes 0 and 1
+      const Xmm low(x.getIdx()), packed(take());
+      if (lanes_ == 8) {
+        vextracti128(packed, Ymm(x.getIdx()), 1);
+        vpackssdw(packed, low, packed);
+      } else {
+        vpackssdw(packed, low, low);
+      }
+      vpacksswb(packed, packed, packed);
+      vpand(packed, packed, constant(Kind::I32, 0x01010101u));
+      lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
+    }
+    pinned_ = 0;
+  }
+
+  const Formula& f_;
+  std::span<const Operand> operands_;
+  std::span<const Stored> stored_;
+  std::vector<std::vector<int>> uses_;    // of each node: by which, in order; the number of nodes: it is stored
+  std::vector<int> register_, slot_;      // of each node
+  std::array<NodeId, kRegisters> holds_;  // of each register
+  std::vector<std::pair<Kind, std::uint64_t>> constants_;
+  Xbyak::Label pool_;
+  Address there_ = ptr[rsp];
+  Xmm here_;
+  std::uint32_t pinned_ = 0;
+  int now_ = 0, slots_ = 0, lanes_ = 8;
+  bool one_;  // a turn is of one element
+};
+
+struct Unrolled {
+  Formula formula;
+  std::vector<Stored> stored;
+};
+// The formula of as many vectors at once: one waits for its results while another computes.
+Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, std::span<const Stored> stored,
+                      int vectors) {
+  Unrolled out;
+  std::vector<std::vector<NodeId>> of(static_cast<std::size_t>(vectors));
+  for (const Node& n : given.nodes)
+    for (int v = 0; v < vectors; ++v) {
+      auto& mine = of[static_cast<std::size_t>(v)];
+      const auto from = [&](NodeId id) { return id < 0 ? id : mine[static_cast<std::size_t>(id)]; };
+      Node copy = n;
+      copy.a = from(n.a), copy.b = from(n.b), copy.c = from(n.c);
+      if (n.op == Op::Load && !operands[n.value].spread) copy.vector = v;
+      mine.push_back(out.formula.add(copy));
+    }
+  for (const Stored& s : stored)
+    for (int v = 0; v < vectors; ++v)
+      out.stored.push_back({of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v});
+  return out;
+}
+
+}  // namespace
+
+ExecutableMemory::ExecutableMemory(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  size_ = (bytes + page - 1) / page * page;
+  void* const got = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (got != MAP_FAILED) data_ = static_cast<unsigned char*>(got);
+}
+ExecutableMemory& ExecutableMemory::operator=(ExecutableMemory&& other) noexcept {
+  std::swap(data_, other.data_), std::swap(size_, other.size_);
+  return *this;
+}
+ExecutableMemory::~ExecutableMemory() {
+  if (data_) munmap(data_, size_);
+}
+bool ExecutableMemory::seal() { return mprotect(data_, size_, PROT_READ | PROT_EXEC) == 0; }
+
+bool can_encode() {
+  static const bool can = [] {
+    const char* wish = std::getenv("SHARD_KERNELS");
+    return vector_table().isa != std::string_view("sse2") && !(wish && wish == std::string_view("loops"));
+  }();
+  return can;
+}
+
+MachineCode encode(const Formula& given, std::span<const Operand> operands, std::span<const Stored> given_stored,
+                   Turn turn) {
+  constexpr std::size_t kShort = 200;  // nodes: of more, the processor's registers would not hold both
+  const bool two = turn == Turn::Vectors && given.nodes.size() <= kShort;
+  const auto [formula, stored] = side_by_side(given, operands, given_stored, two ? 2 : 1);
+  constexpr std::size_t kEach = 96, kFrame = 2048;  // bytes of a node with its constant at most; of all else
+  MachineCode code{ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()))};
+  if (!code.memory.data()) return code;
+  try {
+    Encoder encoder(formula, operands, stored, turn == Turn::Element, code.memory);
+    encoder.write();
+    encoder.ready();
+    code.lanes = encoder.lanes();
+    if (code.memory.seal()) code.run = reinterpret_cast<MachineCode::Function>(code.memory.data());
+  } catch (const Xbyak::Error&) {}  // the loops do it
+  return code;
+}
+
+}  // namespace shard::runtime::generated

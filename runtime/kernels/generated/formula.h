@@ -1,0 +1,82 @@
+// A formula as data: what machine code is made of. A list of nodes, each an operation on earlier ones; equal nodes are
+// one. Every node has one value for each lane of a vector; conditions are masks, all bits of a lane set or none.
+#pragma once
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/kernels/codes.h"
+
+namespace shard::runtime::generated {
+
+enum class Op : std::uint8_t {
+  Constant,  // `value`: its bits
+  Load,      // `value`: the operand in memory
+  Kept,      // `a`, in a register or a slot of its own
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Larger,   // a > b ? a : b, whatever order nan and zeros have
+  Smaller,  // a < b ? a : b
+  Root,
+  Floor,
+  Ceil,
+  Round,
+  And,
+  Or,
+  Xor,
+  Left,   // shifts by `value`
+  Right,  // the sign moves in
+  Down,   // zeros move in
+  Less,   // a < b; of these and the next the result is a mask
+  AtMost,
+  Equal,
+  Differs,
+  Pick,     // `a`, a mask, chooses between b and c
+  Half,     // f32 rounded to f16
+  Whole,    // i32 as f32
+  Wider,    // f32 as f64, a mask of 4 bytes as one of 8
+  Narrower  // the other way round
+};
+// What a lane holds; a mask is an integer.
+enum class Kind : std::uint8_t { I32, F32, I64, F64 };
+constexpr std::size_t bytes_of(Kind k) { return k < Kind::I64 ? 4 : 8; }
+constexpr bool is_float(Kind k) { return k == Kind::F32 || k == Kind::F64; }
+
+using NodeId = std::int32_t;
+struct Node {
+  Op op;
+  Kind kind;
+  NodeId a = -1, b = -1, c = -1;
+  std::uint64_t value = 0;
+  bool mask = false;
+  int vector = 0;  // of a Load where a turn of the code does several
+  auto operator<=>(const Node&) const = default;
+};
+
+class Formula {
+ public:
+  std::vector<Node> nodes;
+  const Node& at(NodeId id) const { return nodes[static_cast<std::size_t>(id)]; }
+  NodeId add(const Node& n);
+
+ private:
+  std::map<Node, NodeId> known_;
+};
+
+// What an operand in memory holds, if a lane can hold it: bools are bytes there and masks in lanes.
+std::optional<Kind> kind_of(DType type);
+
+// The code's function (vector/functions.h) of these nodes, written down; nothing where it is not made of operations
+// that there are. `type`: of the operands; `to`: of the result.
+std::optional<NodeId> record(Formula& formula, Code code, DType type, DType to, std::span<const NodeId> operands);
+
+// What rounds the node to a type that is held wider than it is.
+std::optional<NodeId> record_rounding(Formula& formula, DType to, NodeId x);
+
+}  // namespace shard::runtime::generated

@@ -1,0 +1,160 @@
+// Codes as formulas: their functions of recorded numbers, and what is a single operation whatever the type.
+#include <optional>
+#include <utility>
+
+#include "runtime/kernels/generated/recorded.h"
+
+namespace shard::runtime::generated {
+namespace codes {
+
+template <class T>
+NodeId node_of(Recorded<T> x) {
+  return x.id;
+}
+inline NodeId node_of(Condition x) { return x.id; }
+
+// The code's function of T where it is one of recorded numbers.
+template <class T>
+std::optional<NodeId> of(Code code, std::span<const NodeId> operands) {
+  const auto at = [&](std::size_t i) { return Recorded<T>(operands[i < operands.size() ? i : 0], 0); };
+  [[maybe_unused]] const Recorded<T> x = at(0), y = at(1);
+  switch (code) {
+#define SHARD_RECORD(code, count, gives, cost, takes, hlo)                                 \
+  case Code::code:                                                                         \
+    if constexpr (((takes)&kTypes<T>) == 0) {                                              \
+    } else if constexpr (count == 1 && requires { code(Recorded<T>{}); }) {                \
+      return node_of(code(x));                                                             \
+    } else if constexpr (count == 2 && requires { code(Recorded<T>{}, Recorded<T>{}); }) { \
+      return node_of(code(x, y));                                                          \
+    }                                                                                      \
+    break;
+    SHARD_CODES(SHARD_RECORD)
+#undef SHARD_RECORD
+  }
+  return std::nullopt;
+}
+
+}  // namespace codes
+namespace {
+
+Condition opposite(Condition c) {
+  const Condition all{writing->add({Op::Constant, Kind::I32, -1, -1, -1, 0xffffffffu, true})};
+  return Condition::joined(Op::Xor, c, all);
+}
+
+// Of truth values, which are masks.
+std::optional<NodeId> of_truth(Code code, std::span<const NodeId> operands) {
+  const Condition x{operands[0]}, y{operands[operands.size() > 1 ? 1 : 0]};
+  const auto exclusive = [](Condition a, Condition b) { return Condition::joined(Op::Xor, a, b); };
+  switch (code) {
+    case Code::Abs:
+    case Code::Sign:
+    case Code::Square:
+    case Code::Identity: return x.id;
+    case Code::Not:
+    case Code::BitNot: return opposite(x).id;
+    case Code::Add:
+    case Code::Max:
+    case Code::BitOr: return (x | y).id;
+    case Code::Mul:
+    case Code::Min:
+    case Code::BitAnd: return (x & y).id;
+    case Code::BitXor:
+    case Code::Ne: return exclusive(x, y).id;
+    case Code::Eq: return opposite(exclusive(x, y)).id;
+    case Code::Lt: return (opposite(x) & y).id;
+    case Code::Gt: return (opposite(y) & x).id;
+    case Code::Le: return (opposite(x) | y).id;
+    case Code::Ge: return (opposite(y) | x).id;
+    default: return std::nullopt;
+  }
+}
+
+template <class T>
+NodeId one_where(Condition c) {
+  return pick(c, Recorded<T>(T{1}), Recorded<T>(T{0})).id;
+}
+
+std::optional<NodeId> converted(DType from, DType to, NodeId x) {
+  if (from == to || (is_narrow(from) && to == DType::F32)) return x;
+  if (is_narrow(from)) from = DType::F32;  // as it is held
+  const bool to_single = to == DType::F32 || (is_narrow(to) && from != DType::F64 && to != DType::I4);
+  if (from == DType::Bool) {
+    if (to_single) return one_where<float>({x});
+    if (to == DType::F64) return one_where<double>({x});
+    if (to == DType::I32) return one_where<std::int32_t>({x});
+  } else if (to == DType::Bool) {
+    if (from == DType::F32) return (F32(x, 0) != 0.0f).id;
+    if (from == DType::F64) return (F64(x, 0) != 0.0).id;
+    if (from == DType::I32) return (I32(x, 0) != 0).id;
+  } else if (from == DType::F32) {
+    if (to_single) return x;
+    if (to == DType::F64) return F64::made(Op::Wider, x).id;
+  } else if (from == DType::I32) {
+    if (to_single) return F32::made(Op::Whole, x).id;
+    if (to == DType::F64) return F64::made(Op::Whole, x).id;
+  } else if (from == DType::F64 && to == DType::F32) {
+    return F32::made(Op::Narrower, x).id;
+  }
+  return std::nullopt;
+}
+
+std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const NodeId> operands) {
+  if (code == Code::Convert) return converted(type, to, operands[0]);
+  if (code == Code::Select) {
+    const Node& x = writing->at(operands[1]);
+    const Condition c{operands[0]};
+    if (x.mask) return ((c & Condition{operands[1]}) | (opposite(c) & Condition{operands[2]})).id;
+    const Kind kind = x.kind;
+    return writing->add({Op::Pick, kind, c.as_wide_as(kind), operands[1], operands[2]});
+  }
+  switch (type) {
+    case DType::Bool: return of_truth(code, operands);
+    case DType::F64: return codes::of<double>(code, operands);
+    case DType::I32: return codes::of<std::int32_t>(code, operands);
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return codes::of<float>(code, operands);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Kind> kind_of(DType type) {
+  switch (type) {
+    case DType::Bool:
+    case DType::I32: return Kind::I32;
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return Kind::F32;
+    case DType::F64: return Kind::F64;
+    default: return std::nullopt;
+  }
+}
+
+NodeId Formula::add(const Node& given) {
+  Node n = given;
+  if (n.op == Op::Pick && n.kind != Kind::I64 && at(n.a).op == Op::Less) {  // processors have two of these as one
+    const auto [x, y] = std::pair(at(n.a).a, at(n.a).b);
+    if (n.b == y && n.c == x) n = {Op::Larger, n.kind, y, x};
+    if (n.b == x && n.c == y) n = {Op::Smaller, n.kind, x, y};
+  }
+  const auto [it, fresh] = known_.try_emplace(n, static_cast<NodeId>(nodes.size()));
+  if (fresh) nodes.push_back(n);
+  return it->second;
+}
+
+std::optional<NodeId> record(Formula& formula, Code code, DType type, DType to, std::span<const NodeId> operands) {
+  writing = &formula;
+  return recorded(code, type, to, operands);
+}
+
+std::optional<NodeId> record_rounding(Formula& formula, DType to, NodeId x) {
+  writing = &formula;
+  if (to == DType::F16) return F32::made(Op::Half, x).id;
+  if (to == DType::BF16) return codes::rounded_to_bf16(F32(x, 0)).id;
+  return std::nullopt;
+}
+
+}  // namespace shard::runtime::generated

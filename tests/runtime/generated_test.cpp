@@ -1,0 +1,251 @@
+// Machine code of elementwise programs beside the loops, bit for bit.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+
+#include "runtime/kernels/vector/loop_table.h"
+#include "tests/runtime/element_programs.h"
+
+using namespace shard::runtime;
+using namespace shard::runtime::test;
+
+namespace {
+
+// Equal bits, or both nan.
+int differing(const Array& a, const Array& b) {
+  int wrong = 0;
+  Array x = a, y = b;
+  const auto size = static_cast<std::int64_t>(size_of(a.dtype));
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const bool same = std::memcmp(x.bytes.data() + i * size, y.bytes.data() + i * size, size_of(a.dtype)) == 0;
+    if (!same && !(is_float(a.dtype) && std::isnan(get(x.view(), i)) && std::isnan(get(y.view(), i)))) ++wrong;
+  }
+  return wrong;
+}
+
+struct Outcome {
+  int differ = 0;
+  bool generated = false;
+};
+// A run of loops beside one of machine code.
+Outcome compared(const ElementProgram& p, const std::vector<View>& in, std::vector<Array> first) {
+  std::vector<Array> last = first;
+  std::vector<View> views;
+  for (Array& a : first) views.push_back(a.view());
+  const ElementKernel kernel(p, in, views);
+  std::vector<void*> from, to, to_last;
+  for (const View& v : in) from.push_back(v.data);
+  for (Array& a : first) to.push_back(a.data());
+  for (Array& a : last) to_last.push_back(a.data());
+  kernel.run(from.data(), to.data());
+  Outcome out{0, kernel.generate()};
+  for (Array& a : last) std::fill(a.bytes.begin(), a.bytes.end(), static_cast<unsigned char>(0xcd));
+  kernel.run(from.data(), to_last.data());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    out.differ += differing(first[i], last[i]);
+    for (std::size_t b = last[i].bytes.size() - 64; b < last[i].bytes.size(); ++b)
+      out.differ += last[i].bytes[b] != 0xcd;
+  }
+  return out;
+}
+
+bool can_generate() {
+  const char* wish = std::getenv("SHARD_KERNELS");
+  return SHARD_GENERATED && std::string_view(vector_table().isa) != "sse2" &&
+         !(wish && std::string_view(wish) == "loops");
+}
+
+const std::vector<double> kSpecial{0.0,    -0.0, 1.0,     -1.0, 0.5,   -0.5, 2.0,  -2.0, 1e-40,
+                                   -1e-40, 1e30, -1e30,   kInf, -kInf, kNan, 88.7, 89.5, -103.9,
+                                   -104.5, 0.3,  -0.9999, 3.0,  4.0,   -4.5, 7.25, 1e-7, -88.1};
+Array filled(DType t, Shape shape, std::uint32_t seed) {
+  Array a(t, shape);
+  std::mt19937 random(seed);
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double x = random() % 4 == 0 ? kSpecial[random() % kSpecial.size()] : (random() / 4294967296.0 - 0.5) * 12;
+    if (is_float(t))
+      set(a.view(), i, x);
+    else if (t == DType::Bool)
+      set(a.view(), i, random() % 2);
+    else
+      set(a.view(), i,
+          random() % 8 == 0 ? (random() % 2 ? 2147483647.0 : -2147483648.0) : static_cast<double>(random() % 41) - 20);
+  }
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("machine code of each code agrees with its loop", "[elementwise][generated]") {
+  int generated = 0;
+  for (const DType t : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::Bool})
+    for (const Code c : kCodes) {
+      if (!takes(c, t) || facts(c).gives == Gives::Named) continue;
+      for (const std::int64_t n : {1, 3, 8, 16, 17, 1003}) {
+        Array x = filled(t, {n}, 1), y = filled(t, {n}, 2), b = filled(DType::Bool, {n}, 3);
+        const DType to = gives_bool(c) ? DType::Bool : t;
+        const int operands = facts(c).operands;
+        ElementProgram p{{operands == 3 ? DType::Bool : t, t, t, to}, {0}, {}, {{c, t, 3, 0, 1, 2}}, {3}};
+        std::vector<View> in{operands == 3 ? b.view() : x.view()};
+        if (operands > 1) p.inputs.push_back(1), in.push_back(y.view());
+        if (operands > 2) p.inputs.push_back(2), in.push_back(x.view());
+        const Outcome out = compared(p, in, {Array(to, {n})});
+        CAPTURE(facts(c).name, name(t), n);
+        CHECK(out.differ == 0);
+        generated += out.generated;
+      }
+    }
+  if (can_generate()) CHECK(generated > 600);
+}
+
+TEST_CASE("machine code of conversions agrees with their loops", "[elementwise][generated]") {
+  for (const DType from : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::Bool})
+    for (const DType to : {DType::F32, DType::F64, DType::I32, DType::Bool, DType::BF16, DType::F16, DType::I64}) {
+      Array x = filled(from, {1003}, 5);
+      ElementProgram p{{from, to}, {0}, {}, {{Code::Convert, from, 1, 0}}, {1}};
+      CAPTURE(name(from), name(to));
+      CHECK(compared(p, {x.view()}, {Array(to, {1003})}).differ == 0);
+    }
+}
+
+namespace {
+
+// Straight-line code over registers of all kinds, with rows or without.
+struct RandomProgram {
+  ElementProgram p;
+  std::vector<Array> arrays, results;
+  std::vector<View> in;
+
+  RandomProgram(std::uint32_t seed, std::int64_t lines, std::int64_t row) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    const DType types[]{DType::F32, DType::F32, DType::BF16, DType::Bool, DType::I32, DType::F64, DType::F16};
+    const std::size_t kinds = seed % 3 == 0 ? 7 : seed % 3 == 1 ? 5 : 4;
+    p.row = row > 1 ? row : 0;
+    const Shape whole = row > 1 ? Shape{lines, row} : Shape{lines * row};
+    const auto reg = [&](DType t, bool of_row) {
+      p.registers.push_back(t), p.of_row.push_back(of_row);
+      return static_cast<std::uint16_t>(p.registers.size() - 1);
+    };
+    const std::size_t inputs = 2 + below(4);
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const DType t = types[below(kinds)];
+      const bool of_row = row > 1 && below(4) == 0;
+      const Shape shape = of_row ? Shape{lines} : whole;
+      arrays.push_back(filled(t, whole, seed + static_cast<std::uint32_t>(i)));
+      Strides strides(shape.size(), 0);
+      const std::size_t way = below(6);  // dense, one for all, the same for each row, backwards
+      if (way != 0) strides.back() = 1;
+      if (way > 1 && shape.size() > 1) strides[0] = row;
+      View v{t, shape, strides, arrays.back().bytes.data()};
+      if (way == 2 && shape.size() == 1)
+        v.strides[0] = -1,
+        v.data = arrays.back().bytes.data() + (numel(shape) - 1) * static_cast<std::int64_t>(size_of(t));
+      in.push_back(v);
+      p.inputs.push_back(reg(t, of_row));
+    }
+    for (int i = 0; i < 3; ++i) {
+      const double value = kSpecial[below(kSpecial.size())];
+      const DType t = types[below(kinds)];
+      p.constants.push_back({reg(t, false), value, static_cast<std::int64_t>(below(2))});
+    }
+    for (std::size_t i = 0, steps = 3 + below(30); i < steps; ++i) step(random, row);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto out = static_cast<std::uint16_t>(below(p.registers.size()));
+      p.outputs.push_back(out);
+      results.emplace_back(p.registers[out], p.is_of_row(out) ? Shape{lines} : whole);
+    }
+  }
+
+ private:
+  void step(std::mt19937& random, std::int64_t row) {
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    const auto any = [&](auto wanted) -> int {  // a register that is
+      std::vector<int> found;
+      for (std::size_t r = 0; r < p.registers.size(); ++r)
+        if (wanted(r)) found.push_back(static_cast<int>(r));
+      return found.empty() ? -1 : found[below(found.size())];
+    };
+    const auto add = [&](Instr i, DType to, bool of_row) {
+      p.registers.push_back(to), p.of_row.push_back(of_row);
+      i.dst = static_cast<std::uint16_t>(p.registers.size() - 1);
+      p.code.push_back(i);
+    };
+    const int a = any([&](std::size_t) { return true; });
+    const auto r = static_cast<std::uint16_t>(a);
+    const DType t = p.registers[r];
+    const bool of_row = p.is_of_row(r);
+    if (row > 1 && below(5) == 0) {
+      Instr i{Code::Identity, t, 0, r};
+      if (of_row)
+        i.repeat = true;
+      else
+        i.reduce = t == DType::Bool ? (below(2) ? Reduce::And : Reduce::Or) : static_cast<Reduce>(below(4));
+      return add(i, t, !of_row);
+    }
+    const Code c = kCodes[below(kCodes.size())];
+    if (!takes(c, t) || c == Code::Complex) return;
+    const auto like = [&](DType type) {
+      return static_cast<std::uint16_t>(any([&](std::size_t k) {
+        return p.registers[k] == type && p.is_of_row(static_cast<std::uint16_t>(k)) == of_row;
+      }));
+    };
+    if (c == Code::Convert) {
+      const DType to = std::array{DType::F32, DType::Bool, DType::I32, DType::BF16}[below(4)];
+      return add({c, t, 0, r}, to, of_row);
+    }
+    Instr i{c, t, 0, r, like(t), like(t)};
+    if (facts(c).operands == 3) {
+      i.a = like(DType::Bool);
+      if (i.a == 0xffff) return;
+    }
+    add(i, gives_bool(c) ? DType::Bool : t, of_row);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("machine code of random programs agrees with the loops", "[elementwise][generated]") {
+  int generated = 0;
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    const std::int64_t rows[]{1, 1, 5, 8, 33, 100, 700};
+    const std::int64_t row = rows[seed % 7],
+                       most = row < 100   ? 23
+                              : row < 700 ? 9
+                                          : 2,
+                       lines = row == 1 ? 1 + seed * 7 : 1 + seed % most;  // little enough for a first run of loops
+    RandomProgram r(seed, lines, row);
+    const Outcome out = compared(r.p, r.in, r.results);
+    CAPTURE(seed, row, lines);
+    CHECK(out.differ == 0);
+    generated += out.generated;
+  }
+  if (can_generate()) CHECK(generated > 200);
+}
+
+TEST_CASE("machine code of more operands than addresses fit into registers", "[elementwise][generated]") {
+  constexpr std::uint16_t kMany = 30;
+  for (const std::int64_t n : {1, 8, 1003}) {
+    ElementProgram p{};
+    std::vector<Array> arrays, results;
+    std::vector<View> in;
+    for (std::uint16_t i = 0; i < kMany; ++i) arrays.push_back(filled(DType::F32, {n}, i));
+    for (std::uint16_t i = 0; i < kMany; ++i) {
+      p.registers.insert(p.registers.end(), 2, DType::F32);
+      p.inputs.push_back(static_cast<std::uint16_t>(2 * i));
+      const auto before = static_cast<std::uint16_t>(i == 0 ? 0 : 2 * i - 1);
+      p.code.push_back(
+          {Code::Add, DType::F32, static_cast<std::uint16_t>(2 * i + 1), static_cast<std::uint16_t>(2 * i), before});
+      p.outputs.push_back(static_cast<std::uint16_t>(2 * i + 1));
+      in.push_back(arrays[i].view());
+      results.emplace_back(DType::F32, Shape{n});
+    }
+    const Outcome out = compared(p, in, results);
+    CAPTURE(n);
+    CHECK(out.differ == 0);
+    CHECK(out.generated == can_generate());
+  }
+}
