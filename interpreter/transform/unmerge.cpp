@@ -119,10 +119,8 @@ class Unmerger {
   }
   bool fits(Var v, const Parts& all) const {
     const std::size_t rank = g_.type(v).shape.size();
-    return rank <= all.size() &&
-           std::all_of(all.end() - static_cast<std::ptrdiff_t>(rank), all.end(), [](const Shape& p) {
-             return p.size() == 1;
-           });
+    return rank <= all.size() && std::all_of(all.end() - static_cast<std::ptrdiff_t>(rank), all.end(),
+                                             [](const Shape& p) { return p.size() == 1; });
   }
 
   // By letter; empty where both operands have it and differ.

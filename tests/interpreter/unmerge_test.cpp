@@ -1,5 +1,5 @@
-// Merges of dimensions that are split again: rows that are split inside of a merged dimension stay where they are. Values
-// are those of the whole computation.
+// Merges of dimensions that are split again: rows that are split inside of a merged dimension stay where they are.
+// Values are those of the whole computation.
 #include "tests/interpreter/lockstep.h"
 
 using namespace shard;
@@ -38,8 +38,8 @@ TEST_CASE("a product of merged rows that are split again moves nothing") {
       return Vars{ir::reduce_sum(b, ir::mul(b, y, y), {0, 1, 2})};
     });
     Graph back = transform::vjp(rows(), loss, std::vector<int>{0, 1}, {true}, false);
-    CHECK(communicates(
-              check_partitioned(back, mesh({{"X", 8}}), {kInside[0], kInside[1], spec({})}).local) == S{"psum(240)"});
+    CHECK(communicates(check_partitioned(back, mesh({{"X", 8}}), {kInside[0], kInside[1], spec({})}).local) ==
+          S{"psum(240)"});
   }
 }
 
@@ -68,8 +68,11 @@ TEST_CASE("merges that stay") {
         {kX, kW, f32({32, 1})}, {kInside[0], kInside[1], spec({{}, {}})});
   }
   SECTION("sizes of one") {
-    says([](Builder& b, const Vars& p) { return Vars{ir::reshape(b, mm(b, rows_of(b, p[0]), p[1]), {4, 8, 10})}; },
-         {f32({4, 1, 8, 6}), kW}, {spec({{}, {}, {0}, {}}), kInside[1]});
+    says(
+        [](Builder& b, const Vars& p) {
+          return Vars{ir::reshape(b, mm(b, rows_of(b, p[0]), p[1]), {4, 8, 10})};
+        },
+        {f32({4, 1, 8, 6}), kW}, {spec({{}, {}, {0}, {}}), kInside[1]});
   }
   SECTION("a constraint on the merged rows") {
     MeshRef m = mesh({{"X", 8}});
