@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 import numpy
-from partition_programs import KINDS
+import partition_programs
+import window_programs
 
 # What a device sends of the bytes that count (the operand's or the result's, the larger), where n devices stand in a ring.
 RING = {
@@ -142,7 +143,7 @@ def main():
     ask.add_argument('--collectives', action='store_true', help='print each of them')
     ask.add_argument('names', nargs='*')
     args = ask.parse_args()
-    rows = [(kind, *p) for kind, programs in KINDS.items() for p in programs
+    rows = [(kind, *p) for kind, programs in (partition_programs.KINDS | window_programs.KINDS).items() for p in programs
             if not args.names or any(n in kind or n in p[0] for n in args.names)]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
