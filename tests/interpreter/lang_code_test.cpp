@@ -11,22 +11,24 @@ using shard::test::Script;
 
 TEST_CASE("loops in functions and at the top level count, break and go on") {
   CHECK(run("fn fib(n) { if n < 2 { n } else { fib(n - 1) + fib(n - 2) } }\nprint(fib(20))") == "6765\n");
-  CHECK(run("fn collatz(n) { let k = 0\n while n != 1 { n = if n % 2 == 0 { n // 2 } else { 3 * n + 1 }\n k += 1 }\n k }\n"
+  CHECK(run("fn collatz(n) { let k = 0\n while n != 1 { n = if n % 2 == 0 { n // 2 } else { 3 * n + 1 }\n k += 1 }\n k "
+            "}\n"
             "print(collatz(27), collatz(1))") == "111 0\n");
   CHECK(run("let s = 0\nfor i in 0..10 { if i == 3 { continue }\n if i == 7 { break }\n s += i }\nprint(s)") == "18\n");
   CHECK(run("fn f(n) { let s = 0\n for i in 0..n { for j in 0..n { if j > i { break }\n if j == 1 { continue }\n"
             "   s += 10 * i + j } }\n s }\nprint(f(4))") == "147\n");
   CHECK(run("fn first(xs, x) { for i in 0..len(xs) { if xs[i] == x { return i } }\n none }\n"
             "print(first([5, 6, 7], 7), first([5], 7))") == "2 none\n");
-  CHECK(run("let i = 0\nlet k = 0\nwhile true { i += 1\n if i > 5 and i % 2 == 1 { break }\n k = k + i }\nprint(i, k)") ==
-        "7 21\n");
+  CHECK(
+      run("let i = 0\nlet k = 0\nwhile true { i += 1\n if i > 5 and i % 2 == 1 { break }\n k = k + i }\nprint(i, k)") ==
+      "7 21\n");
   CHECK(run("for i in 3..3 { print(i) }\nfor i in 3..1 { print(i) }\nlet n = 3\nfor i in 0..n { n = 1\n print(i) }") ==
         "0\n1\n2\n");
 }
 
 TEST_CASE("break, continue and return leave from within operands") {
-  CHECK(run("fn f(n) { let s = 0\n while true { s = s + (if s > n { return s * 100 } else { 7 }) }\n 0 }\nprint(f(20))") ==
-        "2100\n");
+  CHECK(run("fn f(n) { let s = 0\n while true { s = s + (if s > n { return s * 100 } else { 7 }) }\n 0 "
+            "}\nprint(f(20))") == "2100\n");
   CHECK(run("let s = 0\nfor i in 0..6 { s = s + (if i % 2 == 0 { continue } else { i }) }\nprint(s)") == "9\n");
   CHECK(run("fn f() { let s = 0\n let i = 0\n while i < 9 { i += 1\n let j = 0\n"
             "  while true { j += 1\n s = 1 + (if j > i { break } else { s }) } }\n s }\nprint(f())") == "45\n");
@@ -35,21 +37,24 @@ TEST_CASE("break, continue and return leave from within operands") {
 TEST_CASE("what a body declares is its own in each turn") {
   CHECK(run("let fs = []\nfor i in 0..3 { let j = i * i\n fs = [...fs, fn() = j + i] }\nprint(map(fn(f) = f(), fs))") ==
         "[0, 2, 6]\n");
-  CHECK(run("fn f() { let out = []\n for i in 0..3 { let x = if i > 0 { out[i - 1] + 1 } else { 5 }\n out = [...out, x] }\n"
+  CHECK(run("fn f() { let out = []\n for i in 0..3 { let x = if i > 0 { out[i - 1] + 1 } else { 5 }\n out = [...out, "
+            "x] }\n"
             "  out }\nprint(f())") == "[5, 6, 7]\n");
   // A variable is let go where its block ends, so that nothing else holds the array when it is changed.
-  CHECK(run("let x = zeros([3])\nfor i in 0..3 { let y = x[i]\n x[i] = y + 1.0 + f32(i) }\nprint(x)") == "[1. 2. 3.]\n");
+  CHECK(run("let x = zeros([3])\nfor i in 0..3 { let y = x[i]\n x[i] = y + 1.0 + f32(i) }\nprint(x)") ==
+        "[1. 2. 3.]\n");
 }
 
 TEST_CASE("numbers are Python's in code too") {
-  CHECK(run("fn f(a, b) = (a + b, a - b, a * b, a / b, a // b, a % b, -a, a < b, a <= b, a > b, a >= b, a == b, a != b)\n"
-            "print(f(7, -2))\nprint(f(7.5, -2.0))\nprint(f(3, 3.0))\nprint(f(2.0, 3))") ==
-        "(5, 9, -14, -3.5, -4, -1, -7, false, false, true, true, false, true)\n"
-        "(5.5, 9.5, -15.0, -3.75, -4.0, -0.5, -7.5, false, false, true, true, false, true)\n"
-        "(6.0, 0.0, 9.0, 1.0, 1.0, 0.0, -3, false, true, false, true, true, false)\n"
-        "(5.0, -1.0, 6.0, 0.6666666666666666, 0.0, 2.0, -2.0, true, true, false, false, false, true)\n");
-  CHECK(run("fn f(a, b, c) = a and b or not c\nprint(f(true, false, true), f(true, true, true), f(false, true, false))") ==
-        "false true true\n");
+  CHECK(
+      run("fn f(a, b) = (a + b, a - b, a * b, a / b, a // b, a % b, -a, a < b, a <= b, a > b, a >= b, a == b, a != b)\n"
+          "print(f(7, -2))\nprint(f(7.5, -2.0))\nprint(f(3, 3.0))\nprint(f(2.0, 3))") ==
+      "(5, 9, -14, -3.5, -4, -1, -7, false, false, true, true, false, true)\n"
+      "(5.5, 9.5, -15.0, -3.75, -4.0, -0.5, -7.5, false, false, true, true, false, true)\n"
+      "(6.0, 0.0, 9.0, 1.0, 1.0, 0.0, -3, false, true, false, true, true, false)\n"
+      "(5.0, -1.0, 6.0, 0.6666666666666666, 0.0, 2.0, -2.0, true, true, false, false, false, true)\n");
+  CHECK(run("fn f(a, b, c) = a and b or not c\nprint(f(true, false, true), f(true, true, true), f(false, true, "
+            "false))") == "false true true\n");
   CHECK(run("fn f(n) { let big = 9007199254740993\n (big == 9007199254740992.0, big > 9007199254740992.0, n / 4) }\n"
             "print(f(1))") == "(false, true, 0.25)\n");
 }
@@ -74,8 +79,8 @@ TEST_CASE("arrays and conditions of a trace go through code") {
             "print(f(ones([2]), 3), f(ones([2]), 2))") == "[2. 2.] [1. 1.]\n");
   CHECK(run("jit fn f(x) { let n = 0\n while sum(x) < 100.0 { x = x * 2.0\n n = n + 1 }\n (x, n) }\n"
             "for k in 0..2 { print(f(ones([2]) * f32(k + 1))) }") == "([64. 64.], 6)\n([64. 64.], 5)\n");
-  CHECK(run("let w = 2.0\njit fn f(x) { let y = x\n for i in 0..2 { y = y * w }\n y }\nprint(f(3.0))\nw = 3.0\nprint(f(3.0))") ==
-        "12.0\n27.0\n");
+  CHECK(run("let w = 2.0\njit fn f(x) { let y = x\n for i in 0..2 { y = y * w }\n y }\nprint(f(3.0))\nw = "
+            "3.0\nprint(f(3.0))") == "12.0\n27.0\n");
 }
 
 TEST_CASE("an expression with more parts between than code keeps is walked") {

@@ -54,8 +54,10 @@ const T& form(const CodeStep& s) {
 class CodeRun {
  public:
   CodeRun(Impl& m, const Code& code)
-      : m_(m), code_(code), temporaries_(code.temporaries), base_{m.frame().locals, temporaries_.begin(),
-                                                                  const_cast<Value*>(code.literals.data())} {}
+      : m_(m),
+        code_(code),
+        temporaries_(code.temporaries),
+        base_{m.frame().locals, temporaries_.begin(), const_cast<Value*>(code.literals.data())} {}
 
   Flow operator()(const Range& range) {
     temporaries_.begin()[0].put(range.begin);
