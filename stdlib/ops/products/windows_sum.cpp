@@ -6,6 +6,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/products/windows.h"
 
 namespace shard::stdlib {
