@@ -50,7 +50,7 @@ double floor_div(double a, double b) {  // CPython's float_floor_div
   return q - f > 0.5 ? f + 1.0 : f;
 }
 
-HostScalar power(std::int64_t a, std::int64_t b) {
+Value power(std::int64_t a, std::int64_t b) {
   if (b < 0) {
     if (a == 0) by_zero("zero to a negative power: division");
     return std::pow(static_cast<double>(a), static_cast<double>(b));
@@ -64,7 +64,7 @@ HostScalar power(std::int64_t a, std::int64_t b) {
   return result;
 }
 
-HostScalar power(double a, double b) {
+Value power(double a, double b) {
   if (a == 0 && b < 0) by_zero("zero to a negative power: division");
   if (a < 0 && std::isfinite(b) && b != std::floor(b))
     throw RuntimeError("value", "a negative number to a fractional power is no real number");
@@ -81,59 +81,58 @@ bool ordered(BinaryOp op, int c) {  // c: -1, 0, 1, or 2 where there is no order
 }
 
 template <class T>
-HostScalar compared(BinaryOp op, const T& a, const T& b) {
-  if (!compares(op)) return {};
-  return ordered(op, a < b ? -1 : a == b ? 0 : a > b ? 1 : 2);
+std::optional<Value> compared(BinaryOp op, const T& a, const T& b) {
+  if (!compares(op)) return std::nullopt;
+  return Value(ordered(op, a < b ? -1 : a == b ? 0 : a > b ? 1 : 2));
 }
 
-HostScalar integers(BinaryOp op, std::int64_t a, std::int64_t b) {
+std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   switch (op) {
     case BinaryOp::Add:
       if (__builtin_add_overflow(a, b, &r)) overflow(a, "+", b);
-      return r;
+      return Value(r);
     case BinaryOp::Sub:
       if (__builtin_sub_overflow(a, b, &r)) overflow(a, "-", b);
-      return r;
+      return Value(r);
     case BinaryOp::Mul:
       if (__builtin_mul_overflow(a, b, &r)) overflow(a, "*", b);
-      return r;
+      return Value(r);
     case BinaryOp::Div:
       if (b == 0) by_zero("division");
-      return static_cast<double>(a) / static_cast<double>(b);
-    case BinaryOp::FloorDiv: return floor_div(a, b);
-    case BinaryOp::Mod: return modulo(a, b);
+      return Value(static_cast<double>(a) / static_cast<double>(b));
+    case BinaryOp::FloorDiv: return Value(floor_div(a, b));
+    case BinaryOp::Mod: return Value(modulo(a, b));
     case BinaryOp::Pow: return power(a, b);
-    case BinaryOp::Eq: return a == b;
-    case BinaryOp::Ne: return a != b;
-    case BinaryOp::BitOr: return a | b;
-    case BinaryOp::BitAnd: return a & b;
+    case BinaryOp::Eq: return Value(a == b);
+    case BinaryOp::Ne: return Value(a != b);
+    case BinaryOp::BitOr: return Value(a | b);
+    case BinaryOp::BitAnd: return Value(a & b);
     case BinaryOp::Shl:
       if (b < 0) throw RuntimeError("value", "shift by " + std::to_string(b));
-      if (a == 0) return a;
+      if (a == 0) return Value(a);
       if (b > 62 || (r = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b), (r >> b) != a))
         overflow(a, "<<", b);
-      return r;
+      return Value(r);
     case BinaryOp::Shr:
       if (b < 0) throw RuntimeError("value", "shift by " + std::to_string(b));
-      return a >> (b > 63 ? 63 : b);
+      return Value(a >> (b > 63 ? 63 : b));
+    case BinaryOp::Range: return Value(Range{a, b});
     default: return compared(op, a, b);
   }
 }
 
-HostScalar floats(BinaryOp op, double a, double b) {
+std::optional<Value> floats(BinaryOp op, double a, double b) {
   switch (op) {
-    case BinaryOp::Add: return a + b;
-    case BinaryOp::Sub: return a - b;
-    case BinaryOp::Mul: return a * b;
+    case BinaryOp::Add: return Value(a + b);
+    case BinaryOp::Sub: return Value(a - b);
+    case BinaryOp::Mul: return Value(a * b);
     case BinaryOp::Div:
       if (b == 0) by_zero("division");
-      return a / b;
-    case BinaryOp::FloorDiv: return floor_div(a, b);
-    case BinaryOp::Mod: return modulo(a, b);
+      return Value(a / b);
+    case BinaryOp::FloorDiv: return Value(floor_div(a, b));
+    case BinaryOp::Mod: return Value(modulo(a, b));
     case BinaryOp::Pow: return power(a, b);
-    case BinaryOp::Eq: return a == b;
-    case BinaryOp::Ne: return a != b;
     default: return compared(op, a, b);
   }
 }
@@ -162,60 +161,47 @@ Value repeated(const std::string& text, std::int64_t n) {
 
 }  // namespace
 
-HostScalar scalar_binary(BinaryOp op, const HostScalar& l, const HostScalar& r) {
-  const auto *i = std::get_if<std::int64_t>(&l), *j = std::get_if<std::int64_t>(&r);
+std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
+  auto *i = l.get<std::int64_t>(), *j = r.get<std::int64_t>();
   if (i && j) return integers(op, *i, *j);
-  const auto *x = std::get_if<double>(&l), *y = std::get_if<double>(&r);
-  if ((x || i) && (y || j)) {
-    if ((i || j) && (compares(op) || op == BinaryOp::Eq || op == BinaryOp::Ne)) {
-      const int c = i ? compare(*i, *y) : compare(*j, *x);
-      if (!compares(op)) return (c == 0) == (op == BinaryOp::Eq);
-      return ordered(op, i || c == 2 ? c : -c);
-    }
+  if (op == BinaryOp::Eq) return l.is_tensor() || r.is_tensor() ? std::nullopt : std::optional<Value>(equal(l, r));
+  if (op == BinaryOp::Ne) return l.is_tensor() || r.is_tensor() ? std::nullopt : std::optional<Value>(!equal(l, r));
+  if (l.is_host_number() && r.is_host_number()) {
+    auto *x = l.get<double>(), *y = r.get<double>();
+    if (compares(op) && (i || j))
+      return Value(i ? ordered(op, compare(*i, *y))
+                     : ordered(op, [](int c) { return c == 2 ? 2 : -c; }(compare(*j, *x))));
     return floats(op, x ? *x : static_cast<double>(*i), y ? *y : static_cast<double>(*j));
   }
-  if (const auto* a = std::get_if<bool>(&l), *b = std::get_if<bool>(&r); a && b) {
-    if (op == BinaryOp::BitAnd) return *a && *b;
-    if (op == BinaryOp::BitOr) return *a || *b;
+  if (auto* a = l.get<bool>(), *b = r.get<bool>(); a && b) {
+    if (op == BinaryOp::BitAnd) return Value(*a && *b);
+    if (op == BinaryOp::BitOr) return Value(*a || *b);
+    return std::nullopt;
   }
-  return {};
-}
-
-HostScalar scalar_unary(UnaryOp op, const HostScalar& x) {
-  if (auto* i = std::get_if<std::int64_t>(&x)) {
-    if (op == UnaryOp::Neg) {
-      if (*i == INT64_MIN) throw RuntimeError("overflow", "-(" + std::to_string(*i) + ") does not fit 64 bits");
-      return -*i;
-    }
-    if (op == UnaryOp::Pos) return x;
-    if (op == UnaryOp::BitNot) return ~*i;
-  }
-  if (auto* d = std::get_if<double>(&x)) {
-    if (op == UnaryOp::Neg) return -*d;
-    if (op == UnaryOp::Pos) return x;
-  }
-  if (auto* b = std::get_if<bool>(&x); b && (op == UnaryOp::BitNot || op == UnaryOp::Not)) return !*b;
-  return {};
-}
-
-std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
-  const auto *i = l.get<std::int64_t>(), *j = r.get<std::int64_t>();
-  if (op == BinaryOp::Range && i && j) return Value(Range{*i, *j});
-  if (op == BinaryOp::Eq || op == BinaryOp::Ne) {
-    if (l.is_tensor() || r.is_tensor()) return std::nullopt;
-    return Value(equal(l, r) == (op == BinaryOp::Eq));
-  }
-  if (const HostScalar out = scalar_binary(op, scalar_in(l), scalar_in(r)); out.index() != 0) return value_of(out);
   if (op == BinaryOp::Mul && l.is_string() && j) return repeated(l.str(), *j);
   if (op == BinaryOp::Mul && i && r.is_string()) return repeated(r.str(), *i);
-  if (!l.is_string() || !r.is_string()) return std::nullopt;
-  if (op == BinaryOp::Add) return Value::string(l.str() + r.str());
-  return compares(op) ? std::optional(value_of(compared(op, l.str(), r.str()))) : std::nullopt;
+  if (l.is_string() && r.is_string()) {
+    if (op == BinaryOp::Add) return Value::string(l.str() + r.str());
+    return compared(op, l.str(), r.str());
+  }
+  return std::nullopt;
 }
 
 std::optional<Value> host_unary(UnaryOp op, const Value& v) {
-  const HostScalar out = scalar_unary(op, scalar_in(v));
-  return out.index() ? std::optional(value_of(out)) : std::nullopt;
+  if (auto* i = v.get<std::int64_t>()) {
+    if (op == UnaryOp::Neg) {
+      if (*i == INT64_MIN) throw RuntimeError("overflow", "-(" + std::to_string(*i) + ") does not fit 64 bits");
+      return Value(-*i);
+    }
+    if (op == UnaryOp::Pos) return v;
+    if (op == UnaryOp::BitNot) return Value(~*i);
+  }
+  if (auto* d = v.get<double>()) {
+    if (op == UnaryOp::Neg) return Value(-*d);
+    if (op == UnaryOp::Pos) return v;
+  }
+  if (auto* b = v.get<bool>(); b && (op == UnaryOp::BitNot || op == UnaryOp::Not)) return Value(!*b);
+  return std::nullopt;
 }
 
 }  // namespace shard::lang

@@ -166,6 +166,22 @@ Var ended(Builder& b, Var x, const SplitDim& s, FactorReduce how) {
   return transform::filled(b, x, {s.dim, s.axes, s.size}, how);
 }
 
+Var edges_added(Builder& b, Var x, const SplitDim& s, std::int64_t before) {
+  const std::int64_t block = s.block_of(s.size), reach = block_of(b, x, s);
+  std::optional<Expr> all;
+  for (std::int64_t far = -(s.devices - 1); far < s.devices; ++far) {  // from the device `far` behind
+    const std::int64_t at = before - far * block;                      // where this block begins in its sums
+    const std::int64_t from = std::max<std::int64_t>(at, 0), to = std::min(reach, at + block);
+    if (from >= to) continue;
+    Pairs pairs;
+    for (std::int64_t i = std::max<std::int64_t>(-far, 0); i < std::min(s.devices, s.devices - far); ++i)
+      pairs.emplace_back(i + far, i);
+    const Expr part{b, extended(b, sent(b, run_of(b, x, s, from, to), s, pairs), s, from - at, at + block - to)};
+    all = all ? *all + part : part;
+  }
+  return *all;
+}
+
 // Places of each device's window: `count` from `first + i * step` on, among other dimensions of size 1.
 static Expr places_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t first, std::int64_t step,
                       std::int64_t count) {

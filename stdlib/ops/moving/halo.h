@@ -35,6 +35,9 @@ Var gathered(Builder& b, Var x, const SplitDim& s);
 Var kept(Builder& b, Var x, const SplitDim& s);
 // x with the identity of a reduction behind the end of the dimension.
 Var ended(Builder& b, Var x, const SplitDim& s, FactorReduce how);
+// x: what each device has to add to a stretch of s that begins `before` elements before its own block. What lies in
+// other blocks goes to their devices; every device's lie the same way beside its block.
+Var edges_added(Builder& b, Var x, const SplitDim& s, std::int64_t before);
 // Where the elements of each device's block stand in the whole: i32, a dimension of `block` among others of size 1.
 Var positions_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t block);
 

@@ -6,7 +6,6 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/halo.h"
-#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/products/windows.h"
 
 namespace shard::stdlib {
@@ -96,42 +95,6 @@ BoundKernel bind_sum(const KernelCall& c) {
   return [kernel](void* const* i, void* const* o) { kernel->run(i[0], o[0]); };
 }
 
-// What a device's own windows add up to along a split dimension: `reach` elements, the first of which stands `before`
-// elements before the device's block of the result.
-struct Edges {
-  SplitDim of;  // the result
-  std::int64_t reach, before;
-};
-
-// The sums of edges that lie in other blocks go to the devices of these, which add them to theirs. Every device's lie
-// the same way beside its block.
-Var edges_added(Builder& b, Var sums, const Edges& e) {
-  const std::int64_t block = e.of.block_of(e.of.size), rank = b.type(sums).rank();
-  const auto axis = static_cast<std::int64_t>(e.of.dim) - rank;
-  std::optional<Expr> all;
-  for (std::int64_t far = -(e.of.devices - 1); far < e.of.devices; ++far) {  // from the device `far` behind
-    const std::int64_t at = e.before - far * block;                          // where this block begins in its sums
-    const std::int64_t from = std::max<std::int64_t>(at, 0), to = std::min(e.reach, at + block);
-    if (from >= to) continue;
-    Var part = part_of(b, sums, axis, from, to);
-    if (far != 0) {
-      Pairs pairs;
-      for (std::int64_t i = std::max<std::int64_t>(-far, 0); i < std::min(e.of.devices, e.of.devices - far); ++i)
-        pairs.emplace_back(i + far, i);
-      Attrs attrs = over_devices(b, e.of.axes);
-      attrs.set("pairs", pairs);
-      part = b.emit1(*b.core().ppermute, {part}, std::move(attrs));
-    }
-    Pairs widths(static_cast<std::size_t>(-axis), {0, 0});
-    widths[0] = {from - at, at + block - to};
-    if (widths[0] != std::pair<std::int64_t, std::int64_t>{0, 0})
-      part = b.emit1(*b.core().pad, {part, ir::constant(b, 0, b.type(part).dtype, b.type(part).weak)},
-                     {{"widths", widths}});
-    all = all ? *all + Expr{b, part} : Expr{b, part};
-  }
-  return *all;
-}
-
 // Where a device's block of the result has as many elements as its windows step over, it adds up its own windows, and
 // the edges are exchanged afterwards, which are less than windows. Else it fetches the windows that reach into its
 // block.
@@ -140,7 +103,8 @@ Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   Laid l(c.call.attrs, from.size());
   Var g = in[0];
   std::vector<SplitDim> whole;  // of the result, of which each device then keeps its part
-  std::vector<Edges> edges;
+  std::vector<std::pair<SplitDim, std::int64_t>>
+      edges;  // of the result; how far before its block a device's sums begin
   for (std::size_t i = 0; i < l.count; ++i) {
     const std::size_t d = l.lead + i;
     const auto split = split_dim(c, 0, d);
@@ -151,7 +115,7 @@ Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
                        reach = (places - 1) * l.stride[i] + (from[d + l.count] - 1) * l.dilation[i] + 1;
     if (block == places * l.stride[i] && l.before[i] > -block && l.before[i] < reach) {
       g = ended(b, g, *split, FactorReduce::Sum);  // windows behind the end are none
-      edges.push_back({std::move(result), reach, l.before[i]});
+      edges.emplace_back(std::move(result), l.before[i]);
       l.size[i] = reach;
       l.before[i] = 0;
       continue;
@@ -169,7 +133,7 @@ Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     l.before[i] -= first * l.stride[i];
   }
   Var x = windows_sum(b, g, l);
-  for (const Edges& e : edges) x = edges_added(b, x, e);
+  for (const auto& [of, before] : edges) x = edges_added(b, x, of, before);
   for (const SplitDim& s : whole) x = kept(b, x, s);
   return {x};
 }
