@@ -166,7 +166,7 @@ Partitioner::Parts Partitioner::start_of(const Node& n, std::size_t operand, con
   Parts start = parts(v, layout);
   if (start.terms.valid()) return start;
   if (is_zero(n, operand)) return {start.whole, {}};  // zero in each of the terms
-  const runtime::Shape shape = runtime::local_shape(*context_.mesh, g_.type(v).shape, layout);
+  const runtime::Shape shape = runtime::block_shape(*context_.mesh, g_.type(v).shape, layout);
   return {ir::broadcast_to(b_, ir::constant(b_, 0, g_.type(v).dtype, g_.type(v).weak), shape), start.whole};
 }
 
