@@ -386,12 +386,8 @@ class CallSite {
 }  // namespace
 
 Value eval_call(Impl& m, const Expr& e, const Call& c) {
-  const bool unused = m.flags(e.id) & kUnused;
-  if (const Value* f = unused ? nullptr : m.peek(*c.callee))  // the straight path of functions of numbers
-    if (auto* closure = f->get<ClosureRef>(); closure && is_simple(**closure, c))
-      return call_simply(m, *closure, c, e.span);
   CallSite call(m, e, c);
-  return unused ? call.run_as_statement() : call.run();
+  return m.flags(e.id) & kUnused ? call.run_as_statement() : call.run();
 }
 
 Value eval_pipe(Impl& m, const Expr& e, const Pipe& p) {

@@ -62,7 +62,7 @@ struct Code {
   std::vector<Value> literals;
   std::vector<Loop> loops;  // inner ones first
   int temporaries = 0;
-  std::int32_t first_local = 0, end_local = 0;  // let go where the code is left
+  std::int32_t first_local = 0, end_local = 0;  // let go where the code is left before its end
 };
 
 std::shared_ptr<const Code> code_of(const Unit& unit, const grammar::Expr& body);

@@ -85,6 +85,10 @@ struct Interpreter::Impl {
   std::int32_t extra(std::int32_t id) const { return frame().unit->extra[static_cast<std::size_t>(id)]; }
   std::uint8_t flags(std::int32_t id) const { return frame().unit->flags[static_cast<std::size_t>(id)]; }
 
+  const BlockInfo& block(const grammar::Expr& e) const {
+    return frame().unit->blocks[static_cast<std::size_t>(extra(e.id))];
+  }
+
   // ---- variables (evaluate.cpp)
   Value read(Slot s, const grammar::Expr& at);
   const Value* peek(const grammar::Expr& e);      // a variable's value in place; null where there is none to see

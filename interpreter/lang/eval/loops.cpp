@@ -30,10 +30,6 @@ bool turn(F body, Flow& out) {
   return false;
 }
 
-const BlockInfo& block_info(Impl& m, const Expr& body) {
-  return m.frame().unit->blocks[static_cast<std::size_t>(m.extra(body.id))];
-}
-
 Flow run_body(Impl& m, const Expr& body) {
   if (m.checker) return m.checker->body(body);
   Value unused;
@@ -67,7 +63,7 @@ class Turns {
       return;
     }
     const auto* name = std::get_if<NamePattern>(&s_.pattern->node);
-    if (const BlockInfo& info = block_info(m_, *s_.body);
+    if (const BlockInfo& info = m_.block(*s_.body);
         name && m_.slot(s_.pattern->id).where == Where::Local && info.plain())
       if (const Code* code = code_for(m_, info.loop, s_)) {
         flow = run_code(m_, *code, r);
@@ -166,7 +162,7 @@ Flow exec_for(Impl& m, const ForStmt& s, Span span) {
 }
 
 Flow exec_while(Impl& m, const WhileStmt& s, Span span) {
-  if (const BlockInfo& info = block_info(m, *s.body); info.plain())
+  if (const BlockInfo& info = m.block(*s.body); info.plain())
     if (const Code* code = code_for(m, info.loop, s, span)) return run_code(m, *code, nullptr);
   Flow out = Flow::Next;
   const std::unique_ptr<LoopWatch> watch = m.checker ? m.checker->loop(&s) : nullptr;

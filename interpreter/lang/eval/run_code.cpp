@@ -1,10 +1,10 @@
 // Runs code (code.h). Straight paths are for host numbers; what else comes goes through the walk's own functions, so
 // that an array, a traced number or an error is as it is there.
 #include <array>
+#include <type_traits>
 
 #include "interpreter/lang/eval/code.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/values/host_math.h"
 
 namespace shard::lang {
 
@@ -37,18 +37,41 @@ const T& form(const CodeStep& s) {
   return *std::get_if<T>(&node<Expr>(s).node);
 }
 
-// What the operator gives of integers where it is quick to say; false: ask scalar_binary.
-[[gnu::always_inline]] inline bool of_integers(BinaryOp op, std::int64_t a, std::int64_t b, Value& out) {
-  std::int64_t n = 0;
+// What the operator gives of two integers or two floats where it is quick to say; false: the walk does it.
+template <class T>
+[[gnu::always_inline]] inline bool quick(BinaryOp op, T a, T b, Value& out) {
+  constexpr bool kFloat = std::is_floating_point_v<T>;
+  T n = 0;
   switch (op) {
-    case BinaryOp::Add: return !__builtin_add_overflow(a, b, &n) && (out.put(n), true);
-    case BinaryOp::Sub: return !__builtin_sub_overflow(a, b, &n) && (out.put(n), true);
-    case BinaryOp::Mul: return !__builtin_mul_overflow(a, b, &n) && (out.put(n), true);
+    case BinaryOp::Add:
+      if constexpr (kFloat)
+        n = a + b;
+      else if (__builtin_add_overflow(a, b, &n))
+        return false;
+      break;
+    case BinaryOp::Sub:
+      if constexpr (kFloat)
+        n = a - b;
+      else if (__builtin_sub_overflow(a, b, &n))
+        return false;
+      break;
+    case BinaryOp::Mul:
+      if constexpr (kFloat)
+        n = a * b;
+      else if (__builtin_mul_overflow(a, b, &n))
+        return false;
+      break;
     case BinaryOp::Lt: return out.put(a < b), true;
     case BinaryOp::Gt: return out.put(a > b), true;
     case BinaryOp::Eq: return out.put(a == b), true;
     default: return false;
   }
+  return out.put(n), true;
+}
+bool quick(BinaryOp op, const Value& l, const Value& r, Value& out) {
+  if (const auto* i = l.get<std::int64_t>(), *j = r.get<std::int64_t>(); i && j) return quick(op, *i, *j, out);
+  if (const auto* x = l.get<double>(), *y = r.get<double>(); x && y) return quick(op, *x, *y, out);
+  return false;
 }
 
 class CodeRun {
@@ -69,7 +92,7 @@ class CodeRun {
     while (true) {
       try {
         const Flow flow = steps(out);
-        clear(code_.first_local, code_.end_local);
+        if (flow != Flow::Next) clear(code_.first_local, code_.end_local);  // at its end a block does so itself
         return flow;
       } catch (const FlowSignal& s) {
         if (!stays(s.flow)) throw;
@@ -179,16 +202,7 @@ class CodeRun {
   void binary(const CodeStep& s) {
     const auto& b = form<Binary>(s);
     const Value &l = at(s.a), &r = at(s.b);
-    const auto *i = l.get<std::int64_t>(), *j = r.get<std::int64_t>();
-    if (i && j && of_integers(b.op, *i, *j, at(s.dst))) return;
-    if (l.is<double>() && r.is<double>()) {
-      try {
-        if (const HostScalar x = scalar_binary(b.op, *l.get<double>(), *r.get<double>()); x.index() != 0) {
-          at(s.dst) = value_of(x);
-          return;
-        }
-      } catch (const runtime::RuntimeError&) {}  // the walk says where
-    }
+    if (quick(b.op, l, r, at(s.dst))) return;
     Value v = binary_of(m_, node<Expr>(s), b, l, r);
     drop(s.a), drop(s.b);
     at(s.dst) = std::move(v);
@@ -281,8 +295,7 @@ class CodeRun {
   void update(const CodeStep& s) {
     const auto& a = node<AssignStmt>(s);
     Value& variable = at(s.dst);
-    const auto *i = variable.get<std::int64_t>(), *j = at(s.a).get<std::int64_t>();
-    if (i && j && of_integers(operator_of(a.op), *i, *j, variable)) return;
+    if (quick(operator_of(a.op), variable, at(s.a), variable)) return;
     assign_value(m_, a, taken(s.a));
   }
 

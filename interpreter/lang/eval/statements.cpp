@@ -92,7 +92,7 @@ void release_cycles(Impl& m, const BlockInfo& info) {
 }  // namespace
 
 Flow exec_block(Impl& m, const Expr& e, const Block& b, Value* out) {
-  const BlockInfo& info = m.frame().unit->blocks[static_cast<std::size_t>(m.extra(e.id))];
+  const BlockInfo& info = m.block(e);
   if (info.plain())
     if (const Code* code = code_for(m, info.code, e)) return run_code(m, *code, out);
   for (std::int32_t c : info.cells) m.frame().cells[c] = m.cells.make();
