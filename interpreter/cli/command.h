@@ -62,6 +62,8 @@ std::optional<std::chrono::milliseconds> time_of(std::string_view text);
 std::optional<Settings> process_settings(const Arguments& a);
 inline const Option kEngine{"--engine", "What runs it: lockstep, or xla[:PLUGIN.so]; `shard engines` lists them",
                             Option::Value};
+inline const Option kEngineProcess{"--engine-process",
+                                   "The script in a process of its own, which a plug-in that aborts ends alone"};
 inline const Option kTimeout{"--timeout", "How long a process that does not come is waited for: 10s, 500ms, 2m",
                              Option::Value};
 inline const Option kFault{"--fault", "A fault on purpose: kill 2 at step 5; may stand several times", Option::Values,

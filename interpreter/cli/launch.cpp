@@ -158,8 +158,10 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
     out.emplace_back("repl");
   else
     out.insert(out.end(), {"run", a.words[0]});
-  out.insert(out.end(),
-             {"--devices", std::to_string(s.devices), "--timeout", std::to_string(s.timeout.count()) + "ms"});
+  out.insert(out.end(), {"--timeout", std::to_string(s.timeout.count()) + "ms"});
+  if (!s.takes_all_devices()) out.insert(out.end(), {"--devices", std::to_string(s.devices)});
+  if (!s.engine.empty()) out.insert(out.end(), {"--engine", s.engine});
+  if (a.has("--engine-process")) out.emplace_back("--engine-process");
   for (const std::string& fault : s.faults) out.insert(out.end(), {"--fault", fault});
   if (s.exact) out.emplace_back("--exact");
   if (s.debug_nans) out.emplace_back("--debug-nans");
@@ -252,7 +254,7 @@ int launch(const Arguments& a) {
   const std::optional<int> count = number_of(n, 1, 64);
   if (!count) return misused("-n takes how many processes there shall be, 1 to 64, not '" + n + "'");
   job.count = *count;
-  if (a.settings.devices % job.count != 0)
+  if (!a.settings.takes_all_devices() && a.settings.devices % job.count != 0)
     return misused(std::to_string(a.settings.devices) + " devices cannot be shared out to " + n +
                    " processes: --devices takes a multiple of " + n);
   const auto settings = process_settings(a);
@@ -294,6 +296,8 @@ Command launch_command() {
       "Run a script in several processes, of this machine or of several, which share out the devices",
       {{"file", "The script, `repl`, or a program that embeds Shard", Option::Word, true},
        {"-n", "How many processes", Option::Value, true},
+       kEngine,
+       kEngineProcess,
        kTimeout,
        kFault,
        {"--output", "all: lines of every process, each after its number", Option::Value},

@@ -65,14 +65,14 @@ int run(const Arguments& a) {
     return misused("run takes a script, or code after -e: `shard run file.shard`, `shard run -e 'print(1)'`");
   std::string path = inline_code ? "-e" : a.words[0], text = a.value("-e");
   if (!inline_code && !read_script(path, text)) return 1;
-  lang::Options options;
-  options.breakpoint = stand_still;
   const auto settings = process_settings(a);
   if (!settings) return 2;
-  options.processes = joined_processes(*settings);
-  if (options.processes && options.processes->index() > 0)
-    options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // process 0 tells them
   const auto go = [&](const Entering& entering) {
+    lang::Options options;
+    options.breakpoint = stand_still;
+    options.processes = joined_processes(*settings);
+    if (options.processes && options.processes->index() > 0)
+      options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // process 0 tells them
     std::optional<RunProfile> profile;
     if (const std::string file = a.value("--profile"); !file.empty()) {
       const auto chips = read_chips(a.value("--chip").empty() ? "cpu" : a.value("--chip"), a.settings.devices);
@@ -81,7 +81,10 @@ int run(const Arguments& a) {
     }
     const auto machine = make_machine(*settings, std::move(options), entering);
     if (profile) profile->time(machine->interpreter());
-    const int status = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+    const int status = guarded(machine->interpreter(), [&] {
+      machine->interpreter().run(path, std::move(text));
+      machine->leave();
+    });
     return status || !profile || profile->write(machine->interpreter().sources()) ? status : 1;
   };
   if (!a.has("--engine-process")) return go(nullptr);
@@ -98,7 +101,7 @@ Command run_command() {
       {{"file", "The script", Option::Word},
        {"-e", "Code to run in place of a script", Option::Value},
        kEngine,
-       {"--engine-process", "The script in a process of its own, which a plug-in that aborts ends alone", Option::Flag},
+       kEngineProcess,
        {"--profile",
         "Time every instruction, and write a page for a browser (.json: a timeline) that compares it with the "
         "prediction",

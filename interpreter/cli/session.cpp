@@ -154,8 +154,8 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   if (!options.output) options.output = write_out;
   if (!options.screen) options.screen = terminal_screen();
   if (!options.warning) options.warning = tell;
-  return std::make_unique<embed::Machine>(std::move(options),
-                                          embed::Runs{settings.engine, !settings.devices_given, std::move(entering)});
+  return std::make_unique<embed::Machine>(
+      std::move(options), embed::Runs{settings.engine, !settings.devices_given, std::move(entering), values_of_job});
 }
 
 int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {

@@ -19,6 +19,7 @@ struct Settings {
   int devices = 8;
   bool devices_given = false;  // by `--devices`: otherwise a plug-in's are as many as it has
   std::string engine;          // `--engine`: embed::Runs
+  bool takes_all_devices() const { return engine.starts_with("xla") && !devices_given; }  // however many there are
   bool exact = false, debug_nans = false;
   std::vector<std::pair<std::string, std::string>> set;
   std::vector<std::string> args;              // the words behind `--`
@@ -37,6 +38,8 @@ std::vector<std::string> scripts_in(const std::string& folder);
 std::vector<std::string> scripts_of(const std::vector<std::string>& words);
 // The others that run the same script, where a launcher started several; null: this one is alone. (launch/join_job.cpp)
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
+// By what the processes of a plug-in find each other in such a job (embed::Runs).
+std::shared_ptr<runtime::KeyValues> values_of_job(runtime::Processes& processes, bool one_machine);
 void tell_as(const std::string& who);  // goes before every error of this process
 // The settings with what the head of a script asks for, where the command line does not: `# devices: 512`, on a line of
 // its own before the first statement.

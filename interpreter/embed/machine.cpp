@@ -11,6 +11,20 @@ std::uint32_t line_at(const grammar::SourceMap& sources, runtime::ScriptPlace at
   return static_cast<std::uint32_t>(sources.at(at.source).position(at.offset).line);
 }
 
+xla::pjrt::Nodes nodes_of(runtime::Processes* processes, const Runs& runs) {
+  if (!processes) return {};
+  if (!runs.values)
+    throw runtime::RuntimeError(
+        "engine", "engine xla has all devices in one process here: only the program `shard` runs it in several");
+  const auto [neighbour, neighbours] = processes->neighbours();
+  return {processes->index(),
+          processes->count(),
+          neighbour,
+          neighbours,
+          1,
+          runs.values(*processes, neighbours == processes->count())};
+}
+
 }  // namespace
 
 std::vector<grammar::Diagnostic> caught(lang::Interpreter& in) {
@@ -40,7 +54,7 @@ Machine::Machine(lang::Options options, const Runs& runs) {
                                                 ": more can be checked, explained and estimated");
     const auto asked = runs.all_devices ? std::nullopt : std::optional(options.devices);
     xla_ = std::make_unique<xla::Engine>(table_, pool_, runs.engine.substr(std::min(engine.size(), kXla.size() + 1)),
-                                         asked);
+                                         asked, nodes_of(options.processes.get(), runs));
     if (runs.all_devices) options.devices = xla_->devices();
   }
   context_ = std::make_unique<trace::Context>(table_, pool_, options.devices);
@@ -65,12 +79,15 @@ Machine::Machine(lang::Options options, const Runs& runs) {
   stdlib::install(*interpreter_);
 }
 
+void Machine::leave() {
+  if (xla_ && context_->processes()) context_->processes()->meet({"the end of the script"});
+}
+
 void Machine::choose(const lang::Options& options, const std::string& engine) {
   const bool own = options.debug_nans || options.exact;
   const auto refuse = [](const std::string& why) { throw runtime::RuntimeError("engine", why); };
   if (!engine.empty() && own)
     refuse("an engine is chosen twice: " + engine + ", and by " + (options.debug_nans ? "debug nans" : "exact"));
-  if (xla_ && options.processes) refuse("engine xla has all devices in one process: run the script without a launcher");
   if (xla_) return context_->set_target(*xla_);
   if (engine.empty() && !own) return;
   const std::string_view name = options.debug_nans ? "nan_check" : options.exact ? "exact" : std::string_view(engine);

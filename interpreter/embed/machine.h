@@ -18,6 +18,8 @@ struct Runs {
   std::string engine;
   bool all_devices = false;                                          // of a plug-in, however many the options say
   std::function<void(const std::string& where)> entering = nullptr;  // before a plug-in runs: "train.shard:12"
+  // By what the processes of a plug-in find each other; null: engine xla is for one process.
+  std::function<std::shared_ptr<runtime::KeyValues>(runtime::Processes&, bool one_machine)> values = nullptr;
 };
 
 // The exception that is being handled, as what a program tells of it.
@@ -28,6 +30,8 @@ class Machine {
   explicit Machine(lang::Options options, const Runs& runs = {});
   Machine(const Machine&) = delete;
   lang::Interpreter& interpreter() { return *interpreter_; }
+  // The script has ended well. Processes of a plug-in leave together: some keep what others still need.
+  void leave();
   runtime::Pool& pool() { return pool_; }
   const ir::OpTable& table() const { return table_; }
 

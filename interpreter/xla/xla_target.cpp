@@ -8,6 +8,7 @@
 #include "interpreter/exec/lowering.h"
 #include "interpreter/hlo/module.h"
 #include "runtime/mesh/device_array.h"
+#include "runtime/mesh/part.h"
 
 namespace shard::xla {
 namespace {
@@ -16,7 +17,7 @@ using exec::ArrayInfo;
 using runtime::ArrayRef;
 using runtime::DeviceArray;
 
-// Which of an array's distinct blocks the device at `position` has.
+// Which of an array's distinct blocks the device at `position` has; of several processes, of those here.
 std::size_t block_at(const runtime::Mesh* mesh, const runtime::DeviceArray& array, std::size_t position) {
   if (!mesh || !array.type.mesh) return 0;
   const std::vector<std::int64_t> at = runtime::coordinates_of(*mesh, static_cast<std::int64_t>(position));
@@ -34,13 +35,14 @@ class Blocks final : public runtime::RemoteBlocks {
       : client_(std::move(client)), blocks_(std::move(blocks)) {}
   runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
     if (here_) return here_;
+    const runtime::Mesh* mesh = array.type.mesh.get();
+    if (mesh && mesh->part) mesh = &mesh->part->here;
     const std::size_t bytes = pjrt::bytes_of(blocks_[0].type());
     const std::int64_t all = runtime::checked_bytes(array.physical(), runtime::size_of(array.type.dtype));
     runtime::BufferRef out = pool.allocate(static_cast<std::size_t>(all));
     std::size_t next = 0;  // distinct blocks are met in their order
     for (std::size_t p = 0; p < blocks_.size() && next * bytes < static_cast<std::size_t>(all); ++p)
-      if (block_at(array.type.mesh.get(), array, p) == next)
-        blocks_[p].to_host(static_cast<char*>(out->data()) + bytes * next++, bytes);
+      if (block_at(mesh, array, p) == next) blocks_[p].to_host(static_cast<char*>(out->data()) + bytes * next++, bytes);
     return here_ = std::move(out);
   }
   const void* owner() const override { return client_.get(); }
@@ -80,20 +82,35 @@ class Compiled final : public exec::Measured {
         entering_(entering),
         arguments_(arguments.begin(), arguments.end()),
         sent_(arguments.size()) {
-    const runtime::MeshRef& mesh = program().mesh;
-    if (mesh)
-      devices_.assign(mesh->devices.begin(), mesh->devices.end());
+    const runtime::Mesh* const mesh = program().mesh.get();
+    here_ = mesh && mesh->part ? &mesh->part->here : mesh;
+    const auto own = [&](std::size_t many) {  // what no other process takes part in
+      for (std::size_t i = 0; i < many; ++i) devices_.push_back(client_->first() + i);
+      if (many > client_->own())
+        throw runtime::RuntimeError("engine",
+                                    "a mesh of " + std::to_string(many) +
+                                        " devices is not shared out evenly to the processes, and each has only " +
+                                        std::to_string(client_->own()) +
+                                        ": write one over all devices, or over those of one process");
+    };
+    if (!mesh)
+      own(1);
+    else if (mesh->part || client_->own() == client_->devices().size())
+      devices_.assign(here_->devices.begin(), here_->devices.end());
     else
-      devices_.push_back(0);
+      own(mesh->devices.size());
     for (const ir::Var v : program().local.params) {
       const ir::Type& t = program().local.type(v);
       types_.push_back(pjrt::block_type(t.dtype, t.shape));
+      call_ += (types_.size() > 1 ? ", " : "") + runtime::to_string(t);
     }
+    call_ += ")";
   }
 
   using Executable::run;
   std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
                             const exec::Hooks&) const override {
+    meet();
     if (entering_) entering_();
     std::vector<bool> last(args.size());  // nobody else holds it: it may be given away
     for (std::size_t i = 0; i < args.size() && i < donate.size(); ++i)
@@ -137,6 +154,15 @@ class Compiled final : public exec::Measured {
     BlocksRef blocks;
   };
 
+  // Before anything is compiled, and devices wait for one another: who does not come, or is at something else, is told
+  // here by name.
+  void meet() const {
+    const runtime::Mesh* mesh = program().mesh.get();
+    if (!mesh || !mesh->part || program().communication.empty()) return;
+    mesh->part->processes->call_begins();
+    mesh->part->processes->meet({call_});
+  }
+
   // Any of them runs any call: what is given away and held elsewhere is kept by name, what is held by nobody is kept
   // for nothing. So there are two at most, as often only the first call's arguments are held.
   const Version& version_for(const std::vector<bool>& last) const {
@@ -150,7 +176,10 @@ class Compiled final : public exec::Measured {
     how.donated = {flags.get(), last.size()};
     how.sources = sources_;
     hlo::Module module = hlo::module_of(program(), how);
-    auto executable = pjrt::Executable::compile(client_, module.text, devices_, types_);
+    std::vector<std::size_t> all = devices_;
+    if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part)
+      all.assign(mesh->devices.begin(), mesh->devices.end());
+    auto executable = pjrt::Executable::compile(client_, module.text, std::move(all), types_);
     versions_.push_back(std::make_unique<Version>(Version{last, std::move(executable), std::move(module.claims)}));
     return *versions_.back();
   }
@@ -165,7 +194,7 @@ class Compiled final : public exec::Measured {
     }
     Sent& sent = sent_[i];
     if (sent.array == array) return sent.blocks;
-    BlocksRef blocks = to_devices(client_, program().mesh.get(), devices_, *runtime::here(pool, array), types_[i]);
+    BlocksRef blocks = to_devices(client_, here_, devices_, *runtime::here(pool, array), types_[i]);
     sent = given ? Sent{} : Sent{array, blocks};
     return blocks;
   }
@@ -200,19 +229,37 @@ class Compiled final : public exec::Measured {
   const grammar::SourceMap* sources_;
   const std::function<void()>& entering_;  // of the engine
   std::vector<ArrayInfo> arguments_;
-  std::vector<std::size_t> devices_;  // of the mesh, by position
+  const runtime::Mesh* here_ = nullptr;  // the mesh, as much of it as is in this process
+  std::vector<std::size_t> devices_;     // of that, by position
   std::vector<pjrt::BlockType> types_;
+  std::string call_ = "a compiled call of (";
   mutable std::vector<std::unique_ptr<const Version>> versions_;
   mutable std::vector<Sent> sent_;
 };
 
 }  // namespace
 
-Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices)
+Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices,
+               pjrt::Nodes nodes)
     : table_(table), pool_(pool) {
   constexpr int kUnasked = 8;
-  client_ = pjrt::Client::create(pjrt::Plugin::load(pjrt::choose_plugin(plugin)), devices.value_or(kUnasked));
+  const int count = nodes.count;
+  if (devices) nodes.each = *devices / count;
+  const std::string path = pjrt::choose_plugin(plugin);
+  client_ = pjrt::Client::create(pjrt::Plugin::load(path), std::max(devices.value_or(kUnasked) / count, 1), nodes);
   const int there = this->devices();
+  std::vector<int> each(static_cast<std::size_t>(count));
+  for (const pjrt::DeviceInfo& d : client_->devices())
+    if (d.process >= 0 && d.process < count) ++each[static_cast<std::size_t>(d.process)];
+  if (count > 1 && std::count(each.begin(), each.end(), static_cast<int>(client_->own())) != count)
+    throw runtime::RuntimeError(
+        "engine",
+        "the plug-in of engine xla (" + client_->platform() + ", " + path + ") " +
+            (client_->own() == client_->devices().size()
+                 ? "works in one process alone, and there are " + std::to_string(count)
+                 : "has not as many devices in each of " + std::to_string(count) + " processes") +
+            ": `shard run --engine xla` has all devices of a machine in one process, `shard launch` without --engine "
+            "simulates devices in several");
   if (there == 0 || (devices && *devices > there))
     throw runtime::RuntimeError("engine", "engine xla has " + std::to_string(there) + " devices" +
                                               (there > 0 ? " (" + device_kind(0) + ")" : "") + ", and " +

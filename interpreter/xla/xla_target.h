@@ -14,9 +14,10 @@ namespace pjrt = runtime::pjrt;
 
 class Engine final : public exec::Target {
  public:
-  // `plugin`: a path, or empty for the one that is found (runtime/pjrt/plugin.h). `devices`: how many a mesh may have;
-  // none: as many as there are. Throws RuntimeError("engine").
-  Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices);
+  // `plugin`: a path, or empty for the one that is found (runtime/pjrt/plugin.h). `devices`: how many a mesh may have,
+  // those of all processes; none: as many as there are. Throws RuntimeError("engine").
+  Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices,
+         pjrt::Nodes nodes = {});
   int devices() const { return static_cast<int>(client_->devices().size()); }
   // What the spans of graphs are of: for the locations in what is compiled. Lives as long as the engine is used.
   void set_sources(const grammar::SourceMap& sources) { sources_ = &sources; }

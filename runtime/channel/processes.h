@@ -56,6 +56,11 @@ class Processes {
   void meet(const Meeting& meeting);  // returns once all processes are there
   // What process 0 has to say, whenever it comes: the others wait without a limit. `text` is its own, or becomes it.
   void hand_round(std::string& text);
+  // Those of this machine, this one among them; where each has a network of its own, they are on several.
+  struct Neighbours {
+    int index = 0, count = 1;
+  };
+  Neighbours neighbours();
   // In several steps: all say what they do and how many bytes it is about, and the first messages are under way; then
   // any number of further ones. Sizes and order follow from `bytes` alone, so that nobody need say them.
   void begin(const Meeting& meeting, std::span<const int> members, std::size_t bytes, std::span<const Outgoing> out,
@@ -71,6 +76,7 @@ class Processes {
     char what[100] = {};  // ends in 0
     std::string text() const;
   };
+  std::vector<int> everybody() const;
   Announced announced(int peer, std::size_t bytes) const;
   void compare(const Announced& mine, const Announced& theirs, int peer);
   [[noreturn]] void fail(ChannelError error);

@@ -15,11 +15,12 @@ struct Head { std::size_t size; void* extensions; };  // each struct begins so
 
 // Places in Api::functions, of which there are as many as its size says.
 enum Call : std::size_t { kErrorDestroy = 0, kErrorMessage = 1, kPluginInitialize = 3, kPluginAttributes = 4,
-  kEventDestroy = 5, kEventAwait = 8, kClientCreate = 10, kClientDestroy = 11, kClientPlatformName = 12,
-  kClientPlatformVersion = 14, kClientAddressableDevices = 16, kClientCompile = 20, kClientBufferFromHost = 22,
-  kDescriptionId = 23, kDescriptionKind = 26, kDeviceDescription = 29, kExecutableDestroy = 40, kLoadedDestroy = 50,
-  kLoadedExecutable = 51, kLoadedExecute = 55, kBufferDestroy = 58, kBufferToHost = 70, kTopologyCreate = 82,
-  kTopologyDestroy = 83, kTopologyDescriptions = 86, kCompile = 89, kExecutableOutputTypes = 90,
+  kEventDestroy = 5, kEventReady = 6, kEventAwait = 8, kClientCreate = 10, kClientDestroy = 11,
+  kClientPlatformName = 12, kClientPlatformVersion = 14, kClientProcess = 13, kClientDevices = 15,
+  kClientAddressableDevices = 16, kClientCompile = 20, kClientBufferFromHost = 22, kDescriptionId = 23,
+  kDescriptionProcess = 24, kDescriptionKind = 26, kDeviceDescription = 29, kExecutableDestroy = 40,
+  kLoadedDestroy = 50, kLoadedExecutable = 51, kLoadedExecute = 55, kBufferDestroy = 58, kBufferToHost = 70,
+  kTopologyCreate = 82, kTopologyDestroy = 83, kTopologyDescriptions = 86, kCompile = 89, kExecutableOutputTypes = 90,
   kExecutableOutputDims = 91, kExecutableMemory = 96 };
 struct Api { Head head, version_head; int major, minor; Error* (*functions[1])(void* arguments); };
 
@@ -31,12 +32,21 @@ struct NamedValue {  // an attribute, or an option
   union { const char* text; std::int64_t number; const std::int64_t* numbers; float real; bool truth; };
   std::size_t value_size;  // of texts and lists; else 1
 };
+using Fail = Error* (*)(std::int32_t code, const char* message, std::size_t size);  // makes an error of the plug-in's
+using Drop = void (*)(char* value);                                              // lets go of a value
 struct Plain { Head head; const void* object; };
 struct Text { Head head; const void* object; const char* text; std::size_t size; };
 struct Number { Head head; const void* object; int number; };
+struct Ready { Head head; const void* object; bool ready; };
 struct Object { Head head; const void* object; void* result; };
 struct Objects { Head head; const void* object; void* const* results; std::size_t count; };
 struct Attributes { Head head; const NamedValue* values; std::size_t count; };
+struct KeyGet { Head head; const char* key; std::size_t key_size; int timeout; Fail* fail; void* argument;
+  char* value; std::size_t value_size; Drop drop; };
+struct KeyTryGet { Head head; const char* key; std::size_t key_size; Fail* fail; void* argument; char* value;
+  std::size_t value_size; Drop drop; };
+struct KeyPut { Head head; const char* key; std::size_t key_size; const char* value; std::size_t value_size;
+  Fail* fail; void* argument; };
 struct ClientCreate { Head head; const NamedValue* options; std::size_t count; void* get; void* get_argument;
   void* put; void* put_argument; Client* client; void* try_get; void* try_get_argument; };
 struct Program { Head head; const char* code; std::size_t code_size; const char* format; std::size_t format_size; };

@@ -11,10 +11,11 @@ import textwrap
 
 # Ours: theirs. The place of a function in the table never changes.
 CALLS = '''ErrorDestroy Error_Destroy; ErrorMessage Error_Message; PluginInitialize Plugin_Initialize; PluginAttributes Plugin_Attributes;
-EventDestroy Event_Destroy; EventAwait Event_Await; ClientCreate Client_Create; ClientDestroy Client_Destroy;
-ClientPlatformName Client_PlatformName; ClientPlatformVersion Client_PlatformVersion; ClientAddressableDevices Client_AddressableDevices;
+EventDestroy Event_Destroy; EventReady Event_IsReady; EventAwait Event_Await; ClientCreate Client_Create; ClientDestroy Client_Destroy;
+ClientPlatformName Client_PlatformName; ClientPlatformVersion Client_PlatformVersion; ClientProcess Client_ProcessIndex;
+ClientDevices Client_Devices; ClientAddressableDevices Client_AddressableDevices;
 ClientCompile Client_Compile; ClientBufferFromHost Client_BufferFromHostBuffer; DescriptionId DeviceDescription_Id;
-DescriptionKind DeviceDescription_Kind; DeviceDescription Device_GetDescription; ExecutableDestroy Executable_Destroy;
+DescriptionProcess DeviceDescription_ProcessIndex; DescriptionKind DeviceDescription_Kind; DeviceDescription Device_GetDescription; ExecutableDestroy Executable_Destroy;
 LoadedDestroy LoadedExecutable_Destroy; LoadedExecutable LoadedExecutable_GetExecutable; LoadedExecute LoadedExecutable_Execute;
 BufferDestroy Buffer_Destroy; BufferToHost Buffer_ToHostBuffer; TopologyCreate TopologyDescription_Create;
 TopologyDestroy TopologyDescription_Destroy; TopologyDescriptions TopologyDescription_GetDeviceDescriptions; Compile Compile;
@@ -29,9 +30,13 @@ STRUCTS = '''
 Plain Error_Destroy_Args object:const_void*
 Text Error_Message_Args object:const_void* text size
 Number DeviceDescription_Id_Args object:const_void* number
+Ready Event_IsReady_Args object:const_void* ready
 Object Device_GetDescription_Args object:const_void* result:void*
 Objects Client_AddressableDevices_Args object:const_void* results:void*_const* count
 Attributes Plugin_Attributes_Args values count
+KeyGet KeyValueGetCallback_Args key key_size timeout fail:Fail* argument value value_size drop:Drop
+KeyTryGet KeyValueTryGetCallback_Args key key_size fail:Fail* argument value value_size drop:Drop
+KeyPut KeyValuePutCallback_Args key key_size value value_size fail:Fail* argument
 ClientCreate Client_Create_Args options count get:void* get_argument put:void* put_argument client try_get:void* try_get_argument
 Program Program code:const_char* code_size format format_size
 ClientCompile Client_Compile_Args client program options options_size executable
@@ -94,6 +99,8 @@ namespace shard::runtime::pjrt::abi {{
     print('  Head head; const char* name; std::size_t name_size; Kind kind;')
     print('  union { const char* text; std::int64_t number; const std::int64_t* numbers; float real; bool truth; };')
     print('  std::size_t value_size;  // of texts and lists; else 1\n};')
+    print('using Fail = Error* (*)(std::int32_t code, const char* message, std::size_t size);  // makes an error of the plug-in\'s')
+    print('using Drop = void (*)(char* value);                                              // lets go of a value')
     for line in STRUCTS:
         mine, theirs, *names = line.split()
         types = fields(theirs)

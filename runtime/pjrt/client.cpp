@@ -1,8 +1,12 @@
 // A client and blocks on its devices.
 #include "runtime/pjrt/client.h"
 
+#include <algorithm>
 #include <array>
+#include <list>
 #include <numeric>
+
+#include "runtime/pjrt/callbacks.h"
 
 namespace shard::runtime::pjrt {
 namespace {
@@ -55,35 +59,99 @@ std::size_t bytes_of(const BlockType& t) {
 
 // ---- clients
 
-std::shared_ptr<Client> Client::create(std::shared_ptr<const Plugin> plugin, int devices) {
-  constexpr std::string_view kCount = "cpu_device_count";
-  abi::NamedValue count{};
-  count.head.size = sizeof count;
-  count.name = kCount.data();
-  count.name_size = kCount.size();
-  count.kind = abi::NamedValue::Int64;
-  count.number = devices;
-  count.value_size = 1;
-  abi::ClientCreate create{};
-  create.options = &count;
-  create.count = 1;
-  try {
-    plugin->call(abi::kClientCreate, create, "looking for its devices");
-  } catch (const RuntimeError&) {  // only those for the CPU have this option: the others say that they do not know it
-    create = {};
-    plugin->call(abi::kClientCreate, create, "looking for its devices");
+namespace {
+
+// Options of a client, whose texts live as long as it is being made.
+class Options {
+ public:
+  void number(std::string_view name, std::int64_t n) { of(name, abi::NamedValue::Int64).number = n; }
+  void numbers(std::string_view name, std::vector<std::int64_t> list) {
+    lists_.push_back(std::move(list));
+    abi::NamedValue& out = of(name, abi::NamedValue::Int64List);
+    out.numbers = lists_.back().data();
+    out.value_size = lists_.back().size();
   }
-  std::shared_ptr<Client> out(new Client(std::move(plugin), create.client));
-  const Plugin& p = *out->plugin_;
-  out->platform_ = p.text(abi::kClientPlatformName, create.client);
-  for (void* device : p.objects(abi::kClientAddressableDevices, create.client)) {
-    abi::Object description{{}, device, nullptr};
-    p.call(abi::kDeviceDescription, description, "asked for a device");
-    out->devices_.push_back(static_cast<abi::Device*>(device));
-    out->infos_.push_back(
-        {p.number(abi::kDescriptionId, description.result), p.text(abi::kDescriptionKind, description.result)});
+  std::span<const abi::NamedValue> all() const { return values_; }
+
+ private:
+  abi::NamedValue& of(std::string_view name, abi::NamedValue::Kind kind) {
+    abi::NamedValue& out = values_.emplace_back();
+    out = {};
+    out.head.size = sizeof out;
+    out.name = name.data();
+    out.name_size = name.size();
+    out.kind = kind;
+    out.value_size = 1;
+    return out;
   }
+  std::vector<abi::NamedValue> values_;
+  std::list<std::vector<std::int64_t>> lists_;
+};
+
+// What a plug-in may want to be told, and no other knows: a plug-in refuses a name that it does not know. Those for the
+// CPU make devices; those for GPUs take them among what is there, neighbours one stretch each; others, and those of
+// TPUs, know by themselves.
+std::vector<Options> ways_to_ask(int devices, const Nodes& nodes) {
+  std::vector<Options> out(3);
+  out[0].number("cpu_device_count", devices);
+  if (nodes.neighbours > 1) {
+    std::vector<std::int64_t> own(static_cast<std::size_t>(nodes.each));
+    std::iota(own.begin(), own.end(), nodes.neighbour * nodes.each);
+    out[1].numbers("visible_devices", std::move(own));
+  }
+  for (std::size_t i = 0; nodes.count > 1 && i < 2; ++i) {
+    out[i].number("node_id", nodes.index);
+    out[i].number("num_nodes", nodes.count);
+  }
+  if (nodes.count == 1) out.erase(out.begin() + 1);
   return out;
+}
+
+}  // namespace
+
+std::shared_ptr<Client> Client::create(std::shared_ptr<const Plugin> plugin, int devices, Nodes nodes) {
+  std::shared_ptr<Client> out(new Client(std::move(plugin), std::move(nodes)));
+  out->open(devices);
+  out->platform_ = out->plugin_->text(abi::kClientPlatformName, out->client_);
+  out->look_at_devices();
+  return out;
+}
+
+void Client::open(int devices) {
+  const std::vector<Options> ways = ways_to_ask(devices, nodes_);
+  for (std::size_t i = 0; i < ways.size(); ++i) try {
+      abi::ClientCreate create{};
+      create.options = ways[i].all().data();
+      create.count = ways[i].all().size();
+      if (nodes_.count > 1) set_callbacks(create, *nodes_.values);
+      plugin_->call(abi::kClientCreate, create, "looking for its devices");
+      client_ = create.client;
+      return;
+    } catch (const RuntimeError&) {
+      if (i + 1 == ways.size()) throw;
+    }
+}
+
+void Client::look_at_devices() {
+  const auto info = [&](void* device) {
+    abi::Object description{{}, device, nullptr};
+    plugin_->call(abi::kDeviceDescription, description, "asked for a device");
+    return DeviceInfo{plugin_->number(abi::kDescriptionId, description.result),
+                      plugin_->number(abi::kDescriptionProcess, description.result),
+                      plugin_->text(abi::kDescriptionKind, description.result)};
+  };
+  for (void* device : plugin_->objects(abi::kClientDevices, client_)) infos_.push_back(info(device));
+  std::stable_sort(infos_.begin(), infos_.end(),
+                   [](const DeviceInfo& a, const DeviceInfo& b) { return a.process < b.process; });
+  std::vector<std::pair<std::size_t, abi::Device*>> own;
+  for (void* device : plugin_->objects(abi::kClientAddressableDevices, client_)) {
+    const int id = info(device).id;
+    const auto at = std::find_if(infos_.begin(), infos_.end(), [&](const DeviceInfo& i) { return i.id == id; });
+    own.emplace_back(at - infos_.begin(), static_cast<abi::Device*>(device));
+  }
+  std::sort(own.begin(), own.end());
+  for (const auto& [place, device] : own) devices_.push_back(device);
+  first_ = own.empty() ? 0 : own.front().first;
 }
 
 Client::~Client() { plugin_->drop(abi::kClientDestroy, client_); }
@@ -100,7 +168,7 @@ Buffer Buffer::from_host(ClientRef client, std::size_t device, BlockType type, c
   from.dims = type.dims.data();
   from.rank = type.dims.size();
   from.semantics = 1;  // the elements stay until the event
-  from.device = client->devices_.at(device);
+  from.device = client->devices_.at(device - client->first_);
   const Plugin& plugin = client->plugin();
   plugin.call(abi::kClientBufferFromHost, from, "copying to a device");
   Buffer out(std::move(client), device, std::move(type), from.buffer);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "runtime/array/dtype.h"
+#include "runtime/channel/key_values.h"
 #include "runtime/pjrt/plugin.h"
 
 namespace shard::runtime::pjrt {
@@ -19,6 +20,7 @@ std::size_t bytes_of(const BlockType& t);
 
 struct DeviceInfo {
   int id = 0;        // not always its place among the devices
+  int process = 0;   // that can reach it
   std::string kind;  // "cpu", "NVIDIA H100 80GB HBM3", "TPU v5 lite"
 };
 
@@ -34,32 +36,47 @@ abi::Program program_of(const std::string& text);  // StableHLO
 // CompileOptionsProto, of which the plug-in wants the build options.
 std::string compile_options(std::span<const int> ids);
 
+// The processes whose devices are those of one client.
+struct Nodes {
+  int index = 0, count = 1;
+  int neighbour = 0, neighbours = 1;  // among those on this machine
+  int each = 1;                       // how many of a machine's devices each of them takes
+  std::shared_ptr<KeyValues> values;  // by which they find each other; needed of several
+};
+
 class Client : public std::enable_shared_from_this<Client> {
  public:
-  // `devices`: how many of them a plug-in for the CPU shall have; others have what is there.
-  static std::shared_ptr<Client> create(std::shared_ptr<const Plugin> plugin, int devices);
+  // `devices`: how many of them a plug-in for the CPU shall have in this process; others have what is there.
+  static std::shared_ptr<Client> create(std::shared_ptr<const Plugin> plugin, int devices, Nodes nodes = {});
   ~Client();
   Client(const Client&) = delete;
   const Plugin& plugin() const { return *plugin_; }
   const std::string& platform() const { return platform_; }  // "cpu", "cuda", "tpu"
   std::string platform_version() const;
-  const std::vector<DeviceInfo>& devices() const { return infos_; }
+  const std::vector<DeviceInfo>& devices() const { return infos_; }  // of all processes, those of one in a row
+  // Of this process: where they begin among all, and how many there are.
+  std::size_t first() const { return first_; }
+  std::size_t own() const { return devices_.size(); }
 
  private:
   friend class Buffer;
   friend class Executable;
-  Client(std::shared_ptr<const Plugin> plugin, abi::Client* client) : plugin_(std::move(plugin)), client_(client) {}
+  Client(std::shared_ptr<const Plugin> plugin, Nodes nodes) : plugin_(std::move(plugin)), nodes_(std::move(nodes)) {}
+  void open(int devices);
+  void look_at_devices();
   std::shared_ptr<const Plugin> plugin_;
-  abi::Client* client_;
+  Nodes nodes_;  // what the plug-in calls back lives as long as the client
+  abi::Client* client_ = nullptr;
   std::string platform_;
   std::vector<DeviceInfo> infos_;
-  std::vector<abi::Device*> devices_;
+  std::size_t first_ = 0;
+  std::vector<abi::Device*> devices_;  // of this process
 };
 using ClientRef = std::shared_ptr<Client>;
 
 class Buffer {  // a block on one device
  public:
-  // Copies row-major elements to the device of this place among the client's.
+  // Copies row-major elements to the device of this place among the client's, one of this process.
   static Buffer from_host(ClientRef client, std::size_t device, BlockType type, const void* elements);
   Buffer(Buffer&& o) noexcept : client_(std::move(o.client_)), buffer_(std::exchange(o.buffer_, nullptr)) {
     type_ = std::move(o.type_);
@@ -85,16 +102,17 @@ class Executable {
  public:
   // StableHLO text (or an artifact) for one replica on each of these devices, which are places among the client's.
   // `parameters`: what each run will be given: a plug-in takes bits of another type without a word, so they are
-  // compared here.
+  // compared here; nothing: who runs it looks at them.
   static std::shared_ptr<const Executable> compile(ClientRef client, const std::string& text,
-                                                   std::vector<std::size_t> devices, std::vector<BlockType> parameters);
+                                                   std::vector<std::size_t> devices,
+                                                   std::optional<std::vector<BlockType>> parameters);
   ~Executable();
   Executable(const Executable&) = delete;
   const std::vector<BlockType>& results() const { return results_; }
-  const std::vector<std::size_t>& devices() const { return devices_; }
+  const std::vector<std::size_t>& devices() const { return devices_; }  // of this process
   std::optional<MemoryStats> memory() const { return memory_of(client_->plugin(), inner_); }
-  // arguments[device][parameter]; gives [device][result]. Waits until all devices are done. Those of `kept` are not
-  // given away though the module says that they may be.
+  // arguments[device][parameter] of the devices of this process; gives [device][result]. Waits until they are done.
+  // Those of `kept` are not given away though the module says that they may be.
   std::vector<std::vector<Buffer>> run(const std::vector<std::vector<const Buffer*>>& arguments,
                                        std::span<const std::int64_t> kept = {}) const;
 
@@ -105,8 +123,9 @@ class Executable {
   ClientRef client_;
   abi::LoadedExecutable* loaded_;
   abi::Executable* inner_ = nullptr;
-  std::vector<std::size_t> devices_;
-  std::vector<BlockType> parameters_, results_;
+  std::vector<std::size_t> devices_;  // those of this process
+  std::optional<std::vector<BlockType>> parameters_;
+  std::vector<BlockType> results_;
 };
 
 }  // namespace shard::runtime::pjrt

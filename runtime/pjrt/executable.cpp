@@ -51,7 +51,7 @@ std::string compile_options(std::span<const int> ids) {
 
 std::shared_ptr<const Executable> Executable::compile(ClientRef client, const std::string& text,
                                                       std::vector<std::size_t> devices,
-                                                      std::vector<BlockType> parameters) {
+                                                      std::optional<std::vector<BlockType>> parameters) {
   std::vector<int> ids;
   for (const std::size_t d : devices) ids.push_back(client->infos_.at(d).id);
   const std::string options = compile_options(ids);
@@ -64,7 +64,8 @@ std::shared_ptr<const Executable> Executable::compile(ClientRef client, const st
   const Plugin& plugin = client->plugin();
   plugin.call(abi::kClientCompile, compile, "compiling");
   std::shared_ptr<Executable> out(new Executable(std::move(client), compile.executable));
-  out->devices_ = std::move(devices);
+  for (const std::size_t d : devices)
+    if (d - out->client_->first_ < out->client_->own()) out->devices_.push_back(d);
   out->parameters_ = std::move(parameters);
   out->look_at_results();
   return out;
@@ -99,14 +100,15 @@ void Executable::check_arguments(const std::vector<std::vector<const Buffer*>>& 
                                      std::to_string(given));
   };
   if (arguments.size() != devices_.size()) refuse(devices_.size(), " devices", arguments.size());
-  for (std::size_t d = 0; d < arguments.size(); ++d) {
-    if (arguments[d].size() != parameters_.size()) refuse(parameters_.size(), " parameters", arguments[d].size());
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (std::size_t d = 0; d < arguments.size() && parameters_; ++d) {
+    if (arguments[d].size() != parameters_->size()) refuse(parameters_->size(), " parameters", arguments[d].size());
+    for (std::size_t i = 0; i < parameters_->size(); ++i) {
       const Buffer& b = *arguments[d][i];
-      if (b.type() != parameters_[i] || b.device() != devices_[d])
-        throw RuntimeError("engine", "parameter " + std::to_string(i) + " is " + to_string(parameters_[i]) +
-                                         " on device " + std::to_string(devices_[d]) + " and was given " +
-                                         to_string(b.type()) + " on device " + std::to_string(b.device()));
+      const BlockType& wanted = (*parameters_)[i];
+      if (b.type() != wanted || b.device() != devices_[d])
+        throw RuntimeError("engine", "parameter " + std::to_string(i) + " is " + to_string(wanted) + " on device " +
+                                         std::to_string(devices_[d]) + " and was given " + to_string(b.type()) +
+                                         " on device " + std::to_string(b.device()));
     }
   }
 }
@@ -134,7 +136,7 @@ std::vector<std::vector<Buffer>> Executable::run(const std::vector<std::vector<c
   execute.options = &options;
   execute.arguments = in_lists.data();
   execute.devices = devices;
-  execute.count = parameters_.size();
+  execute.count = arguments.empty() ? 0 : arguments[0].size();
   execute.results = out_lists.data();
   execute.done = done.data();
   plugin.call(abi::kLoadedExecute, execute, "running");

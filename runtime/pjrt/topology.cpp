@@ -103,7 +103,7 @@ std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plu
   std::vector<std::size_t> devices(replicas);
   std::iota(devices.begin(), devices.end(), std::size_t{0});
   const ClientRef client = Client::create(plugin, machine.devices);
-  return Executable::compile(client, text, std::move(devices), {})->memory();
+  return Executable::compile(client, text, std::move(devices), std::nullopt)->memory();
 }
 
 std::optional<MemoryStats> compile_there(const Plugin& plugin, const TargetMachine& machine, const std::string& text,

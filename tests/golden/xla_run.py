@@ -121,19 +121,19 @@ def quick(name):
     return {**os.environ, 'XLA_FLAGS': QUICK}
 
 
-def printed(shard, case, script, *more, env=None):
+def printed(shard, case, script, *more, env=None, command=('run',)):
     with tempfile.TemporaryDirectory() as folder:
         scratch = ['--set', f'{case.scratch}={folder}'] if case.scratch else []
-        return subprocess.run([shard, 'run', script, *case.options, *scratch, *more], capture_output=True, text=True, timeout=SECONDS,
+        return subprocess.run([shard, *command, script, *case.options, *scratch, *more], capture_output=True, text=True, timeout=SECONDS,
                               stdin=subprocess.DEVNULL, env=env)
 
 
-def compared(shard, engine, script):
-    """What is wrong with this script; None where engine xla prints what lockstep prints, or refuses what it shall refuse."""
+def compared(shard, engine, script, command=('run',)):
+    """What is wrong with this script; None where engine xla prints what lockstep prints in one process, or refuses what it shall refuse."""
     name = os.path.relpath(script, ROOT)
     case = golden.Case(script)
     try:
-        ours, theirs = printed(shard, case, script), printed(shard, case, script, '--engine', engine, env=quick(name))
+        ours, theirs = printed(shard, case, script), printed(shard, case, script, '--engine', engine, env=quick(name), command=command)
     except subprocess.TimeoutExpired: return f'it did not end within {SECONDS} s'
     if name in REFUSED:
         if theirs.returncode == 1 and REFUSED[name] in theirs.stderr: return None
@@ -148,20 +148,22 @@ def compared(shard, engine, script):
     return None if len(want) == len(got) else 'it prints too much'
 
 
-def main():
-    if len(sys.argv) != 4: sys.exit(__doc__)
-    shard, folder, test_runtime = map(os.path.abspath, sys.argv[1:])
+def plugin_or_leave(folder):
     path = plugin(folder)
-    if not path:
-        print(f'skipped: there is no plug-in of PJRT, and {PACKAGE} cannot be installed here\n0 passed, 0 failed')
-        return 0
+    if path: return path
+    print(f'skipped: there is no plug-in of PJRT, and {PACKAGE} cannot be installed here\n0 passed, 0 failed')
+    sys.exit(0)
+
+
+def programs():
     wanted = [os.path.join(HERE, d) for d in ('auto', 'explicit', 'manual', 'values', 'curves')] + [os.path.join(ROOT, 'scripts')]
     scripts = [f for d in wanted for f in sorted(glob.glob(d + '/**/*.shard', recursive=True)) if golden.Case(f).command == 'run']
     scripts.sort(key=lambda f: SLOWEST.index(os.path.relpath(f, ROOT)) if os.path.relpath(f, ROOT) in SLOWEST else len(SLOWEST))
-    checks = [('runtime/pjrt/abi.h', lambda: describes(path)), ('client', lambda: client(path, test_runtime)),
-              ('shard compile', lambda: compiles(shard, 'xla:' + path))]
-    checks += [(text, lambda o=options, t=text, w=words: says(shard, 'xla:' + path, o, t, w)) for options, text, words in SAID]
-    checks += [(os.path.relpath(s, ROOT), lambda s=s: compared(shard, 'xla:' + path, s)) for s in scripts]
+    return scripts
+
+
+def report(checks):
+    """Runs pairs of a name and a function, which gives what is wrong or None; two at a time."""
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (name, _), wrong in zip(checks, pool.map(lambda c: c[1](), checks)):
@@ -170,6 +172,17 @@ def main():
                 print(f'FAIL {name}: {wrong}')
     print(f'{len(checks) - failed} passed, {failed} failed')
     return 1 if failed else 0
+
+
+def main():
+    if len(sys.argv) != 4: sys.exit(__doc__)
+    shard, folder, test_runtime = map(os.path.abspath, sys.argv[1:])
+    path, scripts = plugin_or_leave(folder), programs()
+    checks = [('runtime/pjrt/abi.h', lambda: describes(path)), ('client', lambda: client(path, test_runtime)),
+              ('shard compile', lambda: compiles(shard, 'xla:' + path))]
+    checks += [(text, lambda o=options, t=text, w=words: says(shard, 'xla:' + path, o, t, w)) for options, text, words in SAID]
+    checks += [(os.path.relpath(s, ROOT), lambda s=s: compared(shard, 'xla:' + path, s)) for s in scripts]
+    return report(checks)
 
 
 if __name__ == '__main__': sys.exit(main())

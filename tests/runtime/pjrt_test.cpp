@@ -115,7 +115,7 @@ TEST_CASE("a plug-in of PJRT says what it is") {
 TEST_CASE("two blocks are added on a device of a plug-in") {
   const ClientRef c = client();
   if (!c) return;
-  const auto add = Executable::compile(c, kAdd, {3}, {kPair, kPair});
+  const auto add = Executable::compile(c, kAdd, {3}, std::vector{kPair, kPair});
   REQUIRE(add->results() == std::vector<BlockType>{kPair});
   const pjrt::Buffer a = block<float>(c, 3, kPair, {1, 2}), b = block<float>(c, 3, kPair, {10, 20.5});
   CHECK(elements<float>(add->run({{&a, &b}})[0][0]) == std::vector<float>{11, 22.5});
@@ -127,7 +127,7 @@ TEST_CASE("eight devices of a plug-in add up what each has") {
   if (!c) return;
   std::vector<std::size_t> devices(kDevices);
   std::iota(devices.rbegin(), devices.rend(), 0);  // replica 0 on the last device
-  const auto sum = Executable::compile(c, kSum, devices, {kNumber});
+  const auto sum = Executable::compile(c, kSum, devices, std::vector{kNumber});
   std::vector<pjrt::Buffer> in;
   for (int i = 0; i < kDevices; ++i)
     in.push_back(block<std::int32_t>(c, devices[static_cast<std::size_t>(i)], kNumber, {1 << i}));
@@ -146,15 +146,15 @@ TEST_CASE("a text that is wrong is an error that says where") {
   if (!c) return;
   std::string text = kAdd;
   text.replace(text.find("tensor<2xf32>) -> tensor<2xf32>\n"), 13, "tensor<3xf32>");
-  CHECK_THROWS_WITH(Executable::compile(c, text, {0}, {kPair, kPair}),
+  CHECK_THROWS_WITH(Executable::compile(c, text, {0}, std::vector{kPair, kPair}),
                     Catch::Contains("compiling") && Catch::Contains("tensor<3xf32>"));
-  CHECK_THROWS_WITH(Executable::compile(c, "module {\n  nonsense\n}", {0}, {}), Catch::Contains("2:3"));
+  CHECK_THROWS_WITH(Executable::compile(c, "module {\n  nonsense\n}", {0}, std::nullopt), Catch::Contains("2:3"));
 }
 
 TEST_CASE("what is given to a program of a plug-in has its types and its devices") {
   const ClientRef c = client();
   if (!c) return;
-  const auto add = Executable::compile(c, kAdd, {0}, {kPair, kPair});
+  const auto add = Executable::compile(c, kAdd, {0}, std::vector{kPair, kPair});
   const pjrt::Buffer good = block<float>(c, 0, kPair, {1, 2});
   // of the same size: the plug-in would take its bits for floats
   const pjrt::Buffer bits = block<std::int32_t>(c, 0, {abi::ElementType::S32, {2}}, {1, 2});
@@ -170,7 +170,7 @@ TEST_CASE("an argument that is given away is gone, one that is kept is not") {
   if (!c) return;
   std::string text = kAdd;
   text.replace(text.find("%a: tensor<2xf32>"), 17, "%a: tensor<2xf32> {tf.aliasing_output = 0 : i32}");
-  const auto add = Executable::compile(c, text, {0}, {kPair, kPair});
+  const auto add = Executable::compile(c, text, {0}, std::vector{kPair, kPair});
   const pjrt::Buffer a = block<float>(c, 0, kPair, {1, 2}), b = block<float>(c, 0, kPair, {3, 4});
   const std::vector<std::int64_t> kept = {0};
   CHECK(elements<float>(add->run({{&a, &b}}, kept)[0][0]) == std::vector<float>{4, 6});

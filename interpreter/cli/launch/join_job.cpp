@@ -13,6 +13,7 @@
 #include "interpreter/cli/session.h"
 #include "runtime/channel/tcp/progress_reports.h"
 #include "runtime/channel/tcp/rendezvous.h"
+#include "runtime/channel/tcp/served_values.h"
 
 namespace shard::cli {
 namespace {
@@ -21,6 +22,8 @@ using embed::cannot_join;
 using embed::kLaunch;
 using embed::next_number;
 using embed::variable;
+
+runtime::Ports ports_of_job;  // where its processes may wait; the environment says so until they have joined
 
 // The token of the job. Where it came through standard input, that stays open until the launcher has gone: then this
 // process leaves too.
@@ -64,6 +67,7 @@ std::unique_ptr<runtime::Channel> by_tcp(int devices, int& launcher) {
     ports.remove_prefix(std::min<std::size_t>(1, ports.size()));
     job.ports.last = next_number(ports);
   }
+  ports_of_job = job.ports;
   job.token = read_token(std::string(variable("SHARD_TOKEN_FILE")));
   job.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit > 0 ? limit : 60'000);
   const int rank = job.rank;
@@ -92,10 +96,10 @@ std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
   try {
     const bool has_board = !variable("SHARD_BOARD").empty();
     int launcher = -1;
-    const embed::Joined joined =
-        embed::join({settings.devices, settings.timeout, settings.faults, {}, [&](int devices) {
-                       return by_tcp(devices, launcher);
-                     }});
+    const embed::Joined joined = embed::join(
+        {settings.takes_all_devices() ? 0 : settings.devices, settings.timeout, settings.faults, {}, [&](int devices) {
+           return by_tcp(devices, launcher);
+         }});
     if (!joined.processes) return nullptr;
     if (launcher >= 0 && !has_board)
       mirror(*joined.processes, launcher);
@@ -112,6 +116,10 @@ std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
     std::fprintf(stderr, "error: %s\nnote: %s\n", e.diagnostic.message.c_str(), e.diagnostic.notes[0].c_str());
     std::exit(2);
   }
+}
+
+std::shared_ptr<runtime::KeyValues> values_of_job(runtime::Processes& processes, bool one_machine) {
+  return runtime::served_values(processes, one_machine, ports_of_job, std::chrono::seconds(60));
 }
 
 }  // namespace shard::cli
