@@ -1,14 +1,22 @@
-"""Runs {name}.mlir in JAX (jaxlib 0.10.2): python {name}.py [arguments.npz]. Without a file the arguments are random."""
+"""Runs {name}.mlir in JAX (jaxlib 0.10.2): python {name}.py [arguments.npz]. Without a file the arguments are random.
+
+In several processes, which share out the devices, under `srun` or `mpirun`, or where each is told: JAX_COORDINATOR_ADDRESS=host:port
+JAX_NUM_PROCESSES=2 JAX_PROCESS_ID=0 python {name}.py. All are given the same arguments; process 0 prints."""
 import json, os, sys
 HERE = os.path.splitext(os.path.abspath(__file__))[0]
 ABOUT = json.load(open(HERE + '.json'))
 COUNT = 1
 for _, size in ABOUT['mesh']: COUNT *= size
-os.environ.setdefault('XLA_FLAGS', f'--xla_force_host_platform_device_count={COUNT}')  # where the CPU is the platform
+PROCESSES = next((int(os.environ[k]) for k in ('JAX_NUM_PROCESSES', 'OMPI_COMM_WORLD_SIZE', 'SLURM_STEP_NUM_TASKS') if k in os.environ), 1)
+os.environ.setdefault('XLA_FLAGS', f'--xla_force_host_platform_device_count={-(-COUNT // PROCESSES)}')  # where the CPU is the platform
 import jax, numpy as np, ml_dtypes
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 from jaxlib import xla_client as xc
 jax.config.update('jax_enable_x64', True)
+if PROCESSES > 1:
+    jax.config.update('jax_cpu_collectives_implementation', 'gloo')
+    told = 'JAX_NUM_PROCESSES' in os.environ   # else JAX asks the launcher
+    jax.distributed.initialize(os.environ['JAX_COORDINATOR_ADDRESS'], PROCESSES, int(os.environ['JAX_PROCESS_ID'])) if told else jax.distributed.initialize()
 if len(jax.devices()) < COUNT: sys.exit(f'{COUNT} devices are needed, and {len(jax.devices())} are here')
 MESH = Mesh(np.array(jax.devices()[:COUNT]).reshape([n for _, n in ABOUT['mesh']] or [1]), [a for a, _ in ABOUT['mesh']] or ['one'])
 TYPES = {'bool': np.bool_, 'f16': np.float16, 'bf16': ml_dtypes.bfloat16, 'f32': np.float32, 'f64': np.float64,
@@ -18,7 +26,16 @@ TYPES = {'bool': np.bool_, 'f16': np.float16, 'bf16': ml_dtypes.bfloat16, 'f32':
 def layout(entry): return NamedSharding(MESH, P(*[tuple(axes) or None for axes in entry['layout']]))
 
 
-def place(entry, array): return jax.device_put(np.asarray(array, TYPES[entry['type']]), layout(entry))
+def place(entry, array):
+    whole = np.asarray(array, TYPES[entry['type']])
+    return jax.make_array_from_callback(whole.shape, layout(entry), lambda at: whole[at])   # of each process its own blocks
+
+
+def here(array):
+    """All of it, in every process."""
+    if array.is_fully_addressable: return np.asarray(array)
+    from jax.experimental import multihost_utils
+    return multihost_utils.process_allgather(array, tiled=True)
 
 
 def compiled():
@@ -60,4 +77,5 @@ if __name__ == '__main__':
     rng, given = np.random.default_rng(0), dict(np.load(sys.argv[1])) if len(sys.argv) > 1 else {}
     arguments = [place(e, given[e['name']] if e['name'] in given else rng.random(e['shape'])) for e in ABOUT['arguments']]
     for e, x in zip(ABOUT['results'], run(compiled(), arguments)):
-        print(e['name'], e['type'], e['shape'], np.asarray(x).ravel()[:4])
+        whole = here(x)
+        if jax.process_index() == 0: print(e['name'], e['type'], e['shape'], whole.ravel()[:4])

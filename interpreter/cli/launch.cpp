@@ -254,6 +254,8 @@ int launch(const Arguments& a) {
   const std::optional<int> count = number_of(n, 1, 64);
   if (!count) return misused("-n takes how many processes there shall be, 1 to 64, not '" + n + "'");
   job.count = *count;
+  if (a.words[0] == "-")
+    return misused("standard input can be read once, and each process reads the script: write it to a file");
   if (!a.settings.takes_all_devices() && a.settings.devices % job.count != 0)
     return misused(std::to_string(a.settings.devices) + " devices cannot be shared out to " + n +
                    " processes: --devices takes a multiple of " + n);

@@ -10,7 +10,6 @@
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
-#include "runtime/kernels/dense/long_call.h"
 
 namespace {
 
@@ -193,6 +192,6 @@ int main(int argc, char** argv) {
     status = run_program(argc, argv);
   } catch (const shard::runtime::RuntimeError& e) { std::fprintf(stderr, "error: %s\n", e.what()); }
   status = shard::cli::finish_out(status);
-  if (shard::runtime::dense::calls_left()) _exit(status);  // all is said: nobody waits for what an interrupt left
+  if (shard::cli::work_is_left()) _exit(status);  // all is said
   return status;
 }

@@ -48,6 +48,7 @@ int run_apart(const std::function<int(const Entering&)>& body) {
       flush_out();  // what was printed before it, also where it ends here
     });
     flush_out();
+    if (work_is_left()) _exit(status);
     std::exit(status);
   }
   std::signal(SIGINT, SIG_IGN);  // the terminal sends it to both

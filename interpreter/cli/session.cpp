@@ -18,6 +18,7 @@
 #include "interpreter/cli/terminal.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/warnings/warnings.h"
+#include "runtime/kernels/dense/long_call.h"
 
 namespace shard::cli {
 namespace {
@@ -131,6 +132,8 @@ std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& 
   if (is_terminal(STDERR_FILENO)) style.width = window_width(STDERR_FILENO) - kGutter;  // a line in a file may be long
   return lang::report(d, sources, style);
 }
+
+bool work_is_left() { return runtime::dense::calls_left() || runtime::pjrt::runs_left(); }
 
 void tell_as(const std::string& who) { telling_as = who; }
 

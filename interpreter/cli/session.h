@@ -40,6 +40,8 @@ std::vector<std::string> scripts_of(const std::vector<std::string>& words);
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
 // By what the processes of a plug-in find each other in such a job (embed::Runs).
 std::shared_ptr<runtime::KeyValues> values_of_job(runtime::Processes& processes, bool one_machine);
+// Work that an interrupt left and nobody waits for: to end as usual might wait for it.
+bool work_is_left();
 void tell_as(const std::string& who);  // goes before every error of this process
 // The settings with what the head of a script asks for, where the command line does not: `# devices: 512`, on a line of
 // its own before the first statement.

@@ -13,6 +13,7 @@ std::uint32_t line_at(const grammar::SourceMap& sources, runtime::ScriptPlace at
 
 xla::pjrt::Nodes nodes_of(runtime::Processes* processes, const Runs& runs) {
   if (!processes) return {};
+  processes->beat();
   if (!runs.values)
     throw runtime::RuntimeError(
         "engine", "engine xla has all devices in one process here: only the program `shard` runs it in several");

@@ -3,6 +3,7 @@
 #include "interpreter/xla/xla_target.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/lowering.h"
@@ -102,9 +103,7 @@ class Compiled final : public exec::Measured {
     for (const ir::Var v : program().local.params) {
       const ir::Type& t = program().local.type(v);
       types_.push_back(pjrt::block_type(t.dtype, t.shape));
-      call_ += (types_.size() > 1 ? ", " : "") + runtime::to_string(t);
     }
-    call_ += ")";
   }
 
   using Executable::run;
@@ -133,9 +132,13 @@ class Compiled final : public exec::Measured {
         if (version.donated[i] && last[i] && is_there(*args[i])) args[i] = nullptr;
     };
     try {
-      out = version.executable->run(lists, kept);
-    } catch (...) {
+      out = version.executable->run(lists, kept, [&] {
+        pool.stop().ask();
+        look();
+      });
+    } catch (const runtime::RuntimeError& e) {
       let_go();
+      if (e.code == "engine") look_for_a_while();
       throw;
     }
     let_go();
@@ -160,7 +163,18 @@ class Compiled final : public exec::Measured {
     const runtime::Mesh* mesh = program().mesh.get();
     if (!mesh || !mesh->part || program().communication.empty()) return;
     mesh->part->processes->call_begins();
-    mesh->part->processes->meet({call_});
+    mesh->part->processes->meet({"a compiled call"});
+  }
+
+  void look() const {
+    if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part) mesh->part->processes->look();
+  }
+  // The plug-in may be the first to know that another process has gone, and does not know which.
+  void look_for_a_while() const {
+    for (int i = 0; i < 20 && program().mesh && program().mesh->part; ++i) {
+      look();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
   }
 
   // Any of them runs any call: what is given away and held elsewhere is kept by name, what is held by nobody is kept
@@ -232,7 +246,6 @@ class Compiled final : public exec::Measured {
   const runtime::Mesh* here_ = nullptr;  // the mesh, as much of it as is in this process
   std::vector<std::size_t> devices_;     // of that, by position
   std::vector<pjrt::BlockType> types_;
-  std::string call_ = "a compiled call of (";
   mutable std::vector<std::unique_ptr<const Version>> versions_;
   mutable std::vector<Sent> sent_;
 };

@@ -53,7 +53,9 @@ class Channel {
   // How large a message is at most that goes although the other side does not receive it yet.
   virtual std::size_t holds() const { return 0; }
   virtual bool cut(int) { return false; }  // the link to that process breaks; false: this transport cannot do that
-  virtual void close() = 0;                // the others learn that this process has gone
+  // One that has gone, as far as is known without waiting; none: this transport does not say.
+  virtual std::optional<int> gone() { return std::nullopt; }
+  virtual void close() = 0;  // the others learn that this process has gone
 
   std::optional<ChannelError> send(const Outgoing& message, Deadline deadline) {
     return exchange({&message, 1}, {}, deadline);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -264,6 +266,33 @@ void Processes::hand_round(std::string& text) {
 }
 
 void Processes::meet(const Meeting& meeting) { begin(meeting, everybody(), 0, {}, {}); }
+
+void Processes::beat() {
+  if (!board_ || beating_.joinable()) return;
+  beating_ = std::jthread([board = board_.get()](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    for (std::unique_lock lock(mutex); !stop.stop_requested();) {
+      board->own().beats.fetch_add(1, std::memory_order_relaxed);
+      ended.wait_for(lock, stop, std::chrono::milliseconds(100), [] { return false; });
+    }
+  });
+}
+
+void Processes::look() {
+  if (const auto peer = channel_->gone()) fail({ChannelError::Kind::Ended, *peer, ""});
+  if (!board_) return;
+  const auto now = std::chrono::steady_clock::now();
+  beats_.resize(met_.size());
+  for (int peer = 0; peer < count(); ++peer) {
+    const std::uint32_t count = (*board_)[peer].beats.load(std::memory_order_relaxed);
+    Beats& last = beats_[static_cast<std::size_t>(peer)];
+    // Who looks again after a while may have been frozen itself.
+    if (count != last.count || now - looked_ > limit_ / 2) last = {count, now};
+    if (peer != index() && now - last.seen > limit_) fail({ChannelError::Kind::Late, peer, ""});
+  }
+  looked_ = now;
+}
 
 Processes::Neighbours Processes::neighbours() {
   const Machine mine = this_machine();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "runtime/channel/channel.h"
@@ -53,6 +54,10 @@ class Processes {
   // process among them.
   // Each of `members` brings `bytes`; `all` gets everybody's, in their order.
   void gather(const Meeting& meeting, std::span<const int> members, const void* mine, std::size_t bytes, void* all);
+  // While this process waits for what others take part in, but not over the channel: throws where one of them has gone,
+  // or does not beat for as long as one that does not come is waited for.
+  void beat();  // from now on
+  void look();
   void meet(const Meeting& meeting);  // returns once all processes are there
   // What process 0 has to say, whenever it comes: the others wait without a limit. `text` is its own, or becomes it.
   void hand_round(std::string& text);
@@ -100,9 +105,16 @@ class Processes {
   std::uint64_t begun_ = 0;        // how many there were
   std::string record_path_;
   std::shared_ptr<long> calls_;
+  struct Beats {
+    std::uint32_t count = 0;
+    std::chrono::steady_clock::time_point seen;
+  };
+  std::vector<Beats> beats_;  // of all, as they were last looked at
+  std::chrono::steady_clock::time_point looked_;
   bool checked_ = false, new_call_ = false;
   std::vector<Announced> said_, heard_;
   std::vector<std::uint64_t> meetings_;  // of all, as the board had them when this one began to wait
+  std::jthread beating_;                 // ends before what it writes to
 };
 
 }  // namespace shard::runtime

@@ -21,7 +21,8 @@ class ProgressBoard {
     std::atomic<std::uint32_t> blames{
         0};  // it has left because of another one: twice its number and 2, and 1 more where that one came late
     std::atomic<std::uint32_t> joined{0};  // it has come to the job
-    std::uint32_t unused[8] = {};          // a line of the cache
+    std::atomic<std::uint32_t> beats{0};   // it is not frozen, whatever it waits for (Processes::beat)
+    std::uint32_t unused[7] = {};          // a line of the cache
   };
   static int make(int count);  // a descriptor for all of them; -1: the system has none
   // Null where the descriptor is none of that size.

@@ -85,6 +85,14 @@ class SocketChannel final : public Channel {
     return error;
   }
 
+  std::optional<int> gone() override {
+    char byte;
+    for (int peer = 0; peer < count(); ++peer)
+      if (peer != index_ && open_to(peer) && recv(socket(peer).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        return peer;
+    return std::nullopt;
+  }
+
   bool cut(int peer) override {
     boost::system::error_code ignored;
     socket(peer).shutdown(asio::socket_base::shutdown_both, ignored);

@@ -15,7 +15,7 @@ struct Head { std::size_t size; void* extensions; };  // each struct begins so
 
 // Places in Api::functions, of which there are as many as its size says.
 enum Call : std::size_t { kErrorDestroy = 0, kErrorMessage = 1, kPluginInitialize = 3, kPluginAttributes = 4,
-  kEventDestroy = 5, kEventReady = 6, kEventAwait = 8, kClientCreate = 10, kClientDestroy = 11,
+  kEventDestroy = 5, kEventAwait = 8, kEventWhenReady = 9, kClientCreate = 10, kClientDestroy = 11,
   kClientPlatformName = 12, kClientPlatformVersion = 14, kClientProcess = 13, kClientDevices = 15,
   kClientAddressableDevices = 16, kClientCompile = 20, kClientBufferFromHost = 22, kDescriptionId = 23,
   kDescriptionProcess = 24, kDescriptionKind = 26, kDeviceDescription = 29, kExecutableDestroy = 40,
@@ -34,10 +34,11 @@ struct NamedValue {  // an attribute, or an option
 };
 using Fail = Error* (*)(std::int32_t code, const char* message, std::size_t size);  // makes an error of the plug-in's
 using Drop = void (*)(char* value);                                              // lets go of a value
+using Over = void (*)(Error* error, void* argument);                        // the error is the caller's to free
 struct Plain { Head head; const void* object; };
 struct Text { Head head; const void* object; const char* text; std::size_t size; };
 struct Number { Head head; const void* object; int number; };
-struct Ready { Head head; const void* object; bool ready; };
+struct WhenReady { Head head; Event* event; Over over; void* argument; };
 struct Object { Head head; const void* object; void* result; };
 struct Objects { Head head; const void* object; void* const* results; std::size_t count; };
 struct Attributes { Head head; const NamedValue* values; std::size_t count; };

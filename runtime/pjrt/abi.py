@@ -11,7 +11,7 @@ import textwrap
 
 # Ours: theirs. The place of a function in the table never changes.
 CALLS = '''ErrorDestroy Error_Destroy; ErrorMessage Error_Message; PluginInitialize Plugin_Initialize; PluginAttributes Plugin_Attributes;
-EventDestroy Event_Destroy; EventReady Event_IsReady; EventAwait Event_Await; ClientCreate Client_Create; ClientDestroy Client_Destroy;
+EventDestroy Event_Destroy; EventAwait Event_Await; EventWhenReady Event_OnReady; ClientCreate Client_Create; ClientDestroy Client_Destroy;
 ClientPlatformName Client_PlatformName; ClientPlatformVersion Client_PlatformVersion; ClientProcess Client_ProcessIndex;
 ClientDevices Client_Devices; ClientAddressableDevices Client_AddressableDevices;
 ClientCompile Client_Compile; ClientBufferFromHost Client_BufferFromHostBuffer; DescriptionId DeviceDescription_Id;
@@ -30,7 +30,7 @@ STRUCTS = '''
 Plain Error_Destroy_Args object:const_void*
 Text Error_Message_Args object:const_void* text size
 Number DeviceDescription_Id_Args object:const_void* number
-Ready Event_IsReady_Args object:const_void* ready
+WhenReady Event_OnReady_Args event over:Over argument
 Object Device_GetDescription_Args object:const_void* result:void*
 Objects Client_AddressableDevices_Args object:const_void* results:void*_const* count
 Attributes Plugin_Attributes_Args values count
@@ -101,6 +101,7 @@ namespace shard::runtime::pjrt::abi {{
     print('  std::size_t value_size;  // of texts and lists; else 1\n};')
     print('using Fail = Error* (*)(std::int32_t code, const char* message, std::size_t size);  // makes an error of the plug-in\'s')
     print('using Drop = void (*)(char* value);                                              // lets go of a value')
+    print('using Over = void (*)(Error* error, void* argument);                        // the error is the caller\'s to free')
     for line in STRUCTS:
         mine, theirs, *names = line.split()
         types = fields(theirs)

@@ -1,5 +1,6 @@
 // The devices of a plug-in, what is compiled for them, and blocks of arrays that lie on them.
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -98,6 +99,8 @@ class Buffer {  // a block on one device
   abi::Buffer* buffer_;
 };
 
+bool runs_left();  // some have been left to themselves: their devices may never be done, so nobody waits for them
+
 class Executable {
  public:
   // StableHLO text (or an artifact) for one replica on each of these devices, which are places among the client's.
@@ -112,13 +115,16 @@ class Executable {
   const std::vector<std::size_t>& devices() const { return devices_; }  // of this process
   std::optional<MemoryStats> memory() const { return memory_of(client_->plugin(), inner_); }
   // arguments[device][parameter] of the devices of this process; gives [device][result]. Waits until they are done.
-  // Those of `kept` are not given away though the module says that they may be.
+  // Those of `kept` are not given away though the module says that they may be. `waiting` is called while they run,
+  // many times a second; where it throws, the run is left to itself.
   std::vector<std::vector<Buffer>> run(const std::vector<std::vector<const Buffer*>>& arguments,
-                                       std::span<const std::int64_t> kept = {}) const;
+                                       std::span<const std::int64_t> kept = {},
+                                       const std::function<void()>& waiting = nullptr) const;
 
  private:
   Executable(ClientRef client, abi::LoadedExecutable* loaded) : client_(std::move(client)), loaded_(loaded) {}
   void look_at_results();
+  void wait(std::span<abi::Event* const> done, const std::function<void()>& waiting) const;
   void check_arguments(const std::vector<std::vector<const Buffer*>>& arguments) const;
   ClientRef client_;
   abi::LoadedExecutable* loaded_;

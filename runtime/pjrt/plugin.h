@@ -37,11 +37,11 @@ class Plugin {
   int number(abi::Call which, const void* object) const;
   std::vector<void*> objects(abi::Call which, const void* object) const;
   void await(abi::Event* event, const char* doing) const;  // and destroys it; null is done
+  void check(abi::Error* error, const char* doing) const;  // throws what an error says, and destroys it; null is none
 
  private:
   Plugin(std::string path, const abi::Api& api) : path_(std::move(path)), api_(api) {}
   abi::Error* invoke(abi::Call which, void* arguments) const;
-  void check(abi::Error* error, const char* doing) const;
 
   std::string path_;
   const abi::Api& api_;

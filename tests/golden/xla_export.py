@@ -291,11 +291,80 @@ def steps(shard):
     return wrong
 
 
+TRAINING = '''mesh m = (@data: 4, @model: 2)
+fn loss(p, x, y) = mean((tanh(x @ p.w1) @ p.w2 - y) ** 2)
+jit fn step(w1, w2, x, y) {
+  let (l, g) = value_and_grad(loss)({w1: w1, w2: w2}, x, y)
+  (w1 - 0.3 * g.w1, w2 - 0.3 * g.w2, l)
+}
+let k = key(3)
+let w1 = shard normal(key(1), [8, 16]) as P(_, @model)
+let w2 = shard normal(key(2), [16, 4]) as P(@model, _)
+let x = shard normal(k, [32, 8]) as P(@data)
+let y = shard tanh(normal(key(4), [32, 4])) as P(@data)
+save("in.npz", {w1: w1, w2: w2, x: x, y: y})
+for i in 0..20 {
+  let (a, b, l) = step(w1, w2, x, y)
+  w1 = a
+  w2 = b
+  print(l)
+}
+'''
+LOOP = '''import importlib.util, sys
+import numpy as np
+spec = importlib.util.spec_from_file_location('step', 'step.py')
+step = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(step)
+import jax
+given = np.load('in.npz')
+values, run = [step.place(e, given[e['name']]) for e in step.ABOUT['arguments']], step.compiled()
+for i in range(20):
+    *state, loss = step.run(run, values)
+    values[:2] = state
+    whole = step.here(loss)
+    if jax.process_index() == 0: print(whole)
+'''
+
+
+def processes(shard):
+    """One program of JAX in one process and in two, which train: one curve, that of the script."""
+    import socket
+    with tempfile.TemporaryDirectory() as folder:
+        def ended(p):
+            out, err = p.communicate(timeout=300)
+            if p.returncode: raise RuntimeError(err[-800:])
+            return [float(line) for line in out.splitlines() if not line.startswith('[Gloo]')]   # which prints that it has met
+
+        def begun(*words, **env):
+            return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    env={k: v for k, v in os.environ.items() if k != 'XLA_FLAGS'} | env)
+
+        open(os.path.join(folder, 'train.shard'), 'w').write(TRAINING)
+        open(os.path.join(folder, 'loop.py'), 'w').write(LOOP)
+        try:
+            ours = ended(begun(shard, 'run', 'train.shard'))
+            begun(shard, 'export', 'train.shard', '--function', 'step', '-o', 'step.mlir', '--python').wait(60)
+            one = ended(begun(sys.executable, 'loop.py'))
+            with socket.socket() as s:
+                s.bind(('127.0.0.1', 0))
+                port = s.getsockname()[1]
+            both = [begun(sys.executable, 'loop.py', JAX_COORDINATOR_ADDRESS=f'127.0.0.1:{port}', JAX_NUM_PROCESSES='2', JAX_PROCESS_ID=str(i))
+                    for i in range(2)]
+            two, none = [ended(p) for p in both]
+        except (RuntimeError, subprocess.TimeoutExpired) as e:
+            return [f'processes: {e}']
+    close = lambda a, b, by: len(a) == len(b) == 20 and all(abs(x - y) <= by * abs(y) for x, y in zip(a, b))  # noqa: E731
+    print('  processes: 20 steps in one process of JAX and in two')
+    if none: return [f'processes: process 1 prints {none}']
+    if ours[19] >= ours[0] / 2: return [f'processes: the script learns nothing: {ours}']
+    return [] if close(two, one, 1e-6) and close(one, ours, 1e-5) else [f'processes: three curves\n  {ours}\n  {one}\n  {two}']
+
+
 def main():
     os.environ['XLA_FLAGS'] = FLAGS
     os.environ['JAX_PLATFORMS'] = 'cpu'
     os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'
-    wrong = steps(os.path.abspath(sys.argv[1])) + samples(os.path.abspath(sys.argv[2]))
+    wrong = processes(os.path.abspath(sys.argv[1])) + steps(os.path.abspath(sys.argv[1])) + samples(os.path.abspath(sys.argv[2]))
     for w in wrong: print(w)
     sys.exit(1 if wrong else 0)
 

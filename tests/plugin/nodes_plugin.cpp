@@ -38,6 +38,7 @@ struct Event {
     std::condition_variable changed;
     bool over = false;
     std::string failed;
+    std::vector<std::function<void(const std::string& failed)>> then;
   };
   std::shared_ptr<State> state;
 };
@@ -188,10 +189,15 @@ void error_message(abi::Text& a) {
 }
 void initialize(abi::Plain&) {}
 void event_destroy(abi::Plain& a) { delete of<abi::Event>(a.object); }
-void event_ready(abi::Ready& a) {
-  const auto state = of<abi::Event>(a.object)->state;
-  const std::scoped_lock lock(state->mutex);
-  a.ready = state->over;
+void event_when_ready(abi::WhenReady& a) {
+  const auto state = a.event->state;
+  std::unique_lock lock(state->mutex);
+  state->then.emplace_back([over = a.over, argument = a.argument](const std::string& failed) {
+    over(failed.empty() ? nullptr : new abi::Error{kInternal, failed}, argument);
+  });
+  const auto then = state->over ? std::exchange(state->then, {}) : decltype(state->then)();
+  lock.unlock();
+  for (const auto& f : then) f(state->failed);
 }
 void event_await(abi::Plain& a) {
   const auto state = of<abi::Event>(a.object)->state;
@@ -248,6 +254,12 @@ void client_create(abi::ClientCreate& a) {
   auto client = std::make_unique<abi::Client>();
   client->index = static_cast<int>(index);
   client->socket = connected(path), client->running = connected(path);
+  if (nodes > 1) {  // all are connected: the name is needed no more
+    const Values values(a);
+    values.put("connected " + std::to_string(index), "");
+    for (int i = 0; index == 0 && i < nodes; ++i) values.get("connected " + std::to_string(i), 60'000);
+  }
+  if (index == 0) unlink(path.c_str());
   for (int p = 0; p < nodes; ++p)
     for (int d = 0; d < counts[static_cast<std::size_t>(p)]; ++d)
       client->devices.push_back({p * shard::test::kIdStep + d, p});
@@ -391,9 +403,12 @@ void execute(abi::Execute& a) {
       const std::scoped_lock lock(client->runs);
       asked(client->running, m);
     } catch (const std::exception& e) { failed = e.what(); }
-    const std::scoped_lock lock(state->mutex);
+    std::unique_lock lock(state->mutex);
     state->failed = failed, state->over = true;
+    const auto then = std::exchange(state->then, {});
     state->changed.notify_all();
+    lock.unlock();
+    for (const auto& f : then) f(failed);
   }).detach();
 }
 
@@ -411,8 +426,8 @@ const Table& table() {
     ENTRY(kErrorMessage, Text, error_message);
     ENTRY(kPluginInitialize, Plain, initialize);
     ENTRY(kEventDestroy, Plain, event_destroy);
-    ENTRY(kEventReady, Ready, event_ready);
     ENTRY(kEventAwait, Plain, event_await);
+    ENTRY(kEventWhenReady, WhenReady, event_when_ready);
     ENTRY(kClientCreate, ClientCreate, client_create);
     ENTRY(kClientDestroy, Plain, client_destroy);
     ENTRY(kClientPlatformName, Text, client_name);

@@ -17,15 +17,15 @@ namespace {
 
 struct Said {
   std::int32_t rank = 0;
-  std::uint32_t blames = 0;
+  std::uint32_t blames = 0, beats = 0, unused = 0;
   std::uint64_t meetings = 0, steps = 0;
   ScriptPlace place;
   bool operator==(const Said& o) const {
-    return meetings == o.meetings && steps == o.steps && blames == o.blames && place.source == o.place.source &&
-           place.offset == o.place.offset;
+    return meetings == o.meetings && steps == o.steps && blames == o.blames && beats == o.beats &&
+           place.source == o.place.source && place.offset == o.place.offset;
   }
 };
-static_assert(sizeof(Said) == 32);
+static_assert(sizeof(Said) == 40);
 
 constexpr std::size_t kHeld = 1 << 16;  // bytes that one who does not read keeps waiting; what comes then is left out
 
@@ -78,13 +78,15 @@ void report_progress(int fd, std::unique_ptr<ProgressBoard> rows, int count, int
     std::optional<Said> last;
     for (bool there = true; there;) {
       const ProgressBoard::Row& own = (*board)[index];
-      const Said now{index, own.blames.load(), own.meetings.load(), own.steps.load(), own.place.load()};
+      const Said now{index,           own.blames.load(), own.beats.load(), 0, own.meetings.load(), own.steps.load(),
+                     own.place.load()};
       if (last != now) link.say(*(last = now));
       std::this_thread::sleep_for(report_period(count));
       there = link.hear([&](const Said& said) {
         if (said.rank < 0 || said.rank >= count || said.rank == index) return;
         ProgressBoard::Row& row = board->row(said.rank);
-        row.place.store(said.place), row.steps.store(said.steps), row.blames.store(said.blames);
+        row.place.store(said.place), row.steps.store(said.steps), row.blames.store(said.blames),
+            row.beats.store(said.beats);
         row.meetings.store(said.meetings);
       });
     }

@@ -18,7 +18,7 @@ namespace {
 // top level it places data, also across meshes, by way of the host.
 Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::MeshRef& from, Span span, bool within) {
   if (!layout.mesh) return t;  // P() and no mesh: there is nothing to lay out
-  check_divides(layout, t.type().shape, span, within && m.ctx.tracing());
+  check_divides(layout, t.type().shape, span, within);
   if (!t.traced()) {
     const runtime::DeviceArray& a = *t.array();
     bool open = false;
@@ -186,7 +186,8 @@ bool made(Impl& m, const Expr& e) {
 // blocks, and none has it whole.
 bool makes_array(Impl& m, const Expr& e) { return calls(e) && made(m, e); }
 
-Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
+// `within`: in traced code of the user's.
+Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s, bool within) {
   Value v = m.eval(*s.value), spec = m.eval(*s.spec);
   runtime::MeshRef mesh;
   if (s.mesh) {
@@ -203,7 +204,7 @@ Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
            {"`P()` fits every value"});
   const auto lay = [&] {
     try {
-      return shard_tree(m.in, v, spec, mesh, e.span, nullptr, true);
+      return shard_tree(m.in, v, spec, mesh, e.span, nullptr, within);
     } catch (SpecError& error) {
       if (error.diagnostic.span == e.span) error.diagnostic.span = entry_place(error, *s.spec);
       throw;
@@ -217,9 +218,10 @@ Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
 // An array that is made here and now is made as it is to lie, by each process its own blocks. Where that does not work,
 // it is told as if nothing were joined.
 Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
-  if (m.ctx.processes() && !m.ctx.tracing() && makes_array(m, *s.value)) try {
+  const bool within = m.ctx.tracing();
+  if (m.ctx.processes() && !within && makes_array(m, *s.value)) try {
       const std::vector<Tensor> made = m.ctx.together([&]() -> std::vector<Tensor> {
-        const Value v = lay_out(m, e, s);
+        const Value v = lay_out(m, e, s, within);
         const auto* array = v.get<Tensor>();
         return array ? std::vector<Tensor>{*array} : std::vector<Tensor>();
       });
@@ -227,7 +229,7 @@ Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
     } catch (const grammar::Error& error) {
       if (error.diagnostic.code == "process" || error.diagnostic.code == "interrupt") throw;
     }
-  return lay_out(m, e, s);
+  return lay_out(m, e, s, within);
 }
 
 Value eval_spec(Impl& m, const SpecLit& s) {
