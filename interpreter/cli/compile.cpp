@@ -45,7 +45,39 @@ std::vector<pjrt::Gpu> gpus() {
   for (const cost_model::Chip& c : stdlib::all_chips(machine->interpreter()))
     if (!c.described.empty())
       out.push_back({c.name, c.described, c.capability, c.units, c.lanes, c.shared, c.clock, c.bandwidth, c.memory,
-                     c.last_cache});
+                     c.last_cache, static_cast<int>(c.domain[0])});
+  return out;
+}
+
+// Collectives that go between hosts, by the axes that they are over and the line that asks for them; empty: none does.
+std::string between_hosts(const lang::CompiledCall& call, int per_host, const grammar::SourceMap& sources) {
+  std::string out;
+  const runtime::MeshRef& mesh = call.plan->program().mesh;
+  if (!mesh || per_host == 0 || per_host >= mesh->size()) return out;
+  cost_model::Chip host;
+  host.domain = {per_host};
+  std::int64_t inside = 0;
+  std::vector<std::string> lines;
+  for (const transform::CommRecord& c : call.plan->program().communication) {
+    std::vector<runtime::AxisId> axes;
+    std::string over;
+    for (const std::string& name : c.axes) {
+      axes.push_back(*mesh->find(name));
+      over += (over.empty() ? "@" : ", @") + name;
+    }
+    const cost_model::Group group = cost_model::group_of(host, *mesh, axes);
+    if (group.together == group.devices) {
+      inside += c.count;
+      continue;
+    }
+    lines.push_back("    " + c.kind + " over " + over + ", line " + std::to_string(source_line(sources, c.span)) +
+                    ": " + (c.count > 1 ? std::to_string(c.count) + " times, " : "") +
+                    std::to_string(group.devices / group.together) + " hosts, " +
+                    bytes_text(static_cast<double>(c.bytes)) + "\n");
+  }
+  out = "  between hosts of " + std::to_string(per_host) + " devices" + (lines.empty() ? ": none" : "") +
+        ", inside: " + std::to_string(inside) + " collectives\n";
+  for (const std::string& line : lines) out += line;
   return out;
 }
 
@@ -91,6 +123,7 @@ int compile_programs(const Arguments& a) {
   if (!read_script(a.words[0], text)) return 1;
   Settings settings = a.settings;
   settings.devices = machine.devices;
+  settings.engine.clear();  // it compiles, and runs nothing
   DryRun script(settings, true);
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
   const std::string by = "PJRT " + std::to_string(plugin->major()) + "." + std::to_string(plugin->minor());
@@ -112,7 +145,7 @@ int compile_programs(const Arguments& a) {
       if (a.has("--json"))
         out += (out.empty() ? "" : ",\n ") + json(f.call, line, made);
       else if (made.error.empty())
-        out += page(f.call, line, word, by, made);
+        out += page(f.call, line, word, by, made) + between_hosts(f.call, machine.per_host, script.sources());
     }
     if (out.empty() && all_well) throw runtime::RuntimeError("value", "no compiled function is called '" + name + "'");
   });
@@ -130,7 +163,9 @@ Command compile_command() {
       "compile",
       "Compile a script's compiled calls for a machine that need not be present; their memory next to Shard's estimate",
       {{"file", "The script (- reads it from standard input)", Option::Word, true},
-       {"--for", "h100x8 (h200, a100, b200), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
+       {"--for",
+        "h100x8 (h200, a100, b200; h100x16: two hosts), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the "
+        "script",
         Option::Value, true},
        {"--function", "Only the compiled function of this name", Option::Value},
        {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},

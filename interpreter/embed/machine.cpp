@@ -69,7 +69,11 @@ Machine::Machine(lang::Options options, const Runs& runs) {
                              return runtime::ScriptPlace{at.source, at.begin};
                            },
                            [in = interpreter_.get()](runtime::ScriptPlace at) { return line_at(in->sources(), at); }});
-  if (xla_) xla_->set_sources(interpreter_->sources());
+  if (xla_) {
+    xla_->set_sources(interpreter_->sources());
+    xla_->in_flight().set_place([in = interpreter_.get()] { return in->context().span(); });
+    xla_->in_flight().set_processes(processes);
+  }
   if (xla_ && runs.entering)
     xla_->set_entering([in = interpreter_.get(), entering = runs.entering] {
       const grammar::Span at = in->context().span();
@@ -81,6 +85,7 @@ Machine::Machine(lang::Options options, const Runs& runs) {
 }
 
 void Machine::leave() {
+  if (xla_) xla_->in_flight().wait_for_all();
   if (xla_ && context_->processes()) context_->processes()->meet({"the end of the script"});
 }
 

@@ -3,7 +3,6 @@
 #include "interpreter/xla/xla_target.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/lowering.h"
@@ -32,10 +31,11 @@ std::size_t block_at(const runtime::Mesh* mesh, const runtime::DeviceArray& arra
 // too, so that reading element for element costs one transfer.
 class Blocks final : public runtime::RemoteBlocks {
  public:
-  Blocks(pjrt::ClientRef client, std::vector<pjrt::Buffer> blocks)
-      : client_(std::move(client)), blocks_(std::move(blocks)) {}
+  Blocks(pjrt::ClientRef client, std::shared_ptr<InFlight> in_flight, std::vector<pjrt::Buffer> blocks)
+      : client_(std::move(client)), in_flight_(std::move(in_flight)), blocks_(std::move(blocks)) {}
   runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
     if (here_) return here_;
+    in_flight_->wait_for_all();
     const runtime::Mesh* mesh = array.type.mesh.get();
     if (mesh && mesh->part) mesh = &mesh->part->here;
     const std::size_t bytes = pjrt::bytes_of(blocks_[0].type());
@@ -55,13 +55,15 @@ class Blocks final : public runtime::RemoteBlocks {
 
  private:
   pjrt::ClientRef client_;
+  std::shared_ptr<InFlight> in_flight_;
   std::vector<pjrt::Buffer> blocks_;
   mutable runtime::BufferRef here_;
 };
 using BlocksRef = std::shared_ptr<const Blocks>;
 
 // Copies the blocks of an array that lies in this process to devices, which are those of the mesh by position.
-BlocksRef to_devices(const pjrt::ClientRef& client, const runtime::Mesh* mesh, const std::vector<std::size_t>& devices,
+BlocksRef to_devices(const pjrt::ClientRef& client, const std::shared_ptr<InFlight>& in_flight,
+                     const runtime::Mesh* mesh, const std::vector<std::size_t>& devices,
                      const runtime::DeviceArray& array, const pjrt::BlockType& type) {
   const std::size_t bytes = pjrt::bytes_of(type);
   std::vector<pjrt::Buffer> blocks;
@@ -69,16 +71,17 @@ BlocksRef to_devices(const pjrt::ClientRef& client, const runtime::Mesh* mesh, c
   for (std::size_t p = 0; p < devices.size(); ++p)
     blocks.push_back(pjrt::Buffer::from_host(
         client, devices[p], type, static_cast<const char*>(array.buffer->data()) + bytes * block_at(mesh, array, p)));
-  return std::make_shared<const Blocks>(client, std::move(blocks));
+  return std::make_shared<const Blocks>(client, in_flight, std::move(blocks));
 }
 
 class Compiled final : public exec::Measured {
  public:
   Compiled(std::shared_ptr<const exec::Program> p, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
-           runtime::Pool& pool_given, pjrt::ClientRef client, const grammar::SourceMap* sources,
-           const std::function<void()>& entering)
+           runtime::Pool& pool_given, pjrt::ClientRef client, std::shared_ptr<InFlight> in_flight,
+           const grammar::SourceMap* sources, const std::function<void()>& entering)
       : Measured(std::move(p), arguments, table, pool_given),
         client_(std::move(client)),
+        in_flight_(std::move(in_flight)),
         sources_(sources),
         entering_(entering),
         arguments_(arguments.begin(), arguments.end()),
@@ -126,22 +129,22 @@ class Compiled final : public exec::Measured {
     for (std::size_t p = 0; p < devices_.size(); ++p)
       for (const BlocksRef& b : blocks) lists[p].push_back(&b->at(p));
     pool.stop().ask();
-    std::vector<std::vector<pjrt::Buffer>> out;
     const auto let_go = [&] {
       for (std::size_t i = 0; i < args.size(); ++i)
         if (version.donated[i] && last[i] && is_there(*args[i])) args[i] = nullptr;
     };
+    std::vector<std::vector<pjrt::Buffer>> out;
     try {
-      out = version.executable->run(lists, kept, [&] {
-        pool.stop().ask();
-        look();
-      });
-    } catch (const runtime::RuntimeError& e) {
+      in_flight_->wait_for_room();
+      pjrt::Run begun = version.executable->begin(lists, kept);
+      out = std::move(begun.results);
+      in_flight_->add(std::move(begun));
+    } catch (...) {
       let_go();
-      if (e.code == "engine") look_for_a_while();
       throw;
     }
     let_go();
+    if (!version.claims.empty()) in_flight_->wait_for_all();
     check_claims(version.claims, out);
     return results(out);
   }
@@ -164,17 +167,6 @@ class Compiled final : public exec::Measured {
     if (!mesh || !mesh->part || program().communication.empty()) return;
     mesh->part->processes->call_begins();
     mesh->part->processes->meet({"a compiled call"});
-  }
-
-  void look() const {
-    if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part) mesh->part->processes->look();
-  }
-  // The plug-in may be the first to know that another process has gone, and does not know which.
-  void look_for_a_while() const {
-    for (int i = 0; i < 20 && program().mesh && program().mesh->part; ++i) {
-      look();
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
   }
 
   // Any of them runs any call: what is given away and held elsewhere is kept by name, what is held by nobody is kept
@@ -208,7 +200,7 @@ class Compiled final : public exec::Measured {
     }
     Sent& sent = sent_[i];
     if (sent.array == array) return sent.blocks;
-    BlocksRef blocks = to_devices(client_, here_, devices_, *runtime::here(pool, array), types_[i]);
+    BlocksRef blocks = to_devices(client_, in_flight_, here_, devices_, *runtime::here(pool, array), types_[i]);
     sent = given ? Sent{} : Sent{array, blocks};
     return blocks;
   }
@@ -233,13 +225,14 @@ class Compiled final : public exec::Measured {
       array->type = info.type;
       array->layout = info.layout;
       array->distinct = info.distinct;
-      array->elsewhere = std::make_shared<const Blocks>(client_, std::move(blocks));
+      array->elsewhere = std::make_shared<const Blocks>(client_, in_flight_, std::move(blocks));
       arrays.push_back(std::move(array));
     }
     return arrays;
   }
 
   pjrt::ClientRef client_;
+  std::shared_ptr<InFlight> in_flight_;
   const grammar::SourceMap* sources_;
   const std::function<void()>& entering_;  // of the engine
   std::vector<ArrayInfo> arguments_;
@@ -254,7 +247,7 @@ class Compiled final : public exec::Measured {
 
 Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices,
                pjrt::Nodes nodes)
-    : table_(table), pool_(pool) {
+    : table_(table), pool_(pool), in_flight_(std::make_shared<InFlight>(pool.stop())) {
   constexpr int kUnasked = 8;
   const int count = nodes.count;
   if (devices) nodes.each = *devices / count;
@@ -284,7 +277,8 @@ std::string Engine::device_kind(int id) const { return client_->devices().at(sta
 
 std::shared_ptr<const exec::Executable> Engine::compile(std::shared_ptr<const exec::Program> program,
                                                         std::span<const ArrayInfo> arguments) const {
-  return std::make_shared<Compiled>(std::move(program), arguments, table_, pool_, client_, sources_, entering_);
+  return std::make_shared<Compiled>(std::move(program), arguments, table_, pool_, client_, in_flight_, sources_,
+                                    entering_);
 }
 
 }  // namespace shard::xla

@@ -6,6 +6,7 @@
 
 #include "grammar/source.h"
 #include "interpreter/exec/target.h"
+#include "interpreter/xla/in_flight.h"
 #include "runtime/pjrt/client.h"
 
 namespace shard::xla {
@@ -24,6 +25,8 @@ class Engine final : public exec::Target {
   // Called before each call of a compiled function enters the plug-in.
   void set_entering(std::function<void()> entering) { entering_ = std::move(entering); }
 
+  InFlight& in_flight() const { return *in_flight_; }
+
   bool takes_single() const override { return false; }
   std::string device_kind(int id) const override;
   std::shared_ptr<const exec::Executable> compile(std::shared_ptr<const exec::Program> program,
@@ -33,6 +36,7 @@ class Engine final : public exec::Target {
   const ir::OpTable& table_;
   runtime::Pool& pool_;
   pjrt::ClientRef client_;
+  std::shared_ptr<InFlight> in_flight_;
   const grammar::SourceMap* sources_ = nullptr;
   std::function<void()> entering_;
 };

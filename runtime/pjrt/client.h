@@ -99,6 +99,26 @@ class Buffer {  // a block on one device
   abi::Buffer* buffer_;
 };
 
+// A run that has begun. Its results may be given to other runs, which then begin later. One that is not over where this
+// ends is left to itself.
+class Run {
+ public:
+  Run(Run&& o) noexcept = default;
+  Run& operator=(Run&&) = delete;
+  ~Run();
+  // Until all devices of this process are done; throws what went wrong on one. `waiting` is called many times a second
+  // meanwhile; what it throws goes through.
+  void wait(const std::function<void()>& waiting = nullptr);
+  std::vector<std::vector<Buffer>> results;  // [device][result]
+
+ private:
+  friend class Executable;
+  class Ending;
+  Run(ClientRef client, std::vector<std::vector<Buffer>> made, std::vector<abi::Event*> done);
+  ClientRef client_;
+  std::vector<abi::Event*> done_;
+  std::shared_ptr<Ending> ending_;  // null: the plug-in is too old to tell of it
+};
 bool runs_left();  // some have been left to themselves: their devices may never be done, so nobody waits for them
 
 class Executable {
@@ -114,17 +134,16 @@ class Executable {
   const std::vector<BlockType>& results() const { return results_; }
   const std::vector<std::size_t>& devices() const { return devices_; }  // of this process
   std::optional<MemoryStats> memory() const { return memory_of(client_->plugin(), inner_); }
-  // arguments[device][parameter] of the devices of this process; gives [device][result]. Waits until they are done.
-  // Those of `kept` are not given away though the module says that they may be. `waiting` is called while they run,
-  // many times a second; where it throws, the run is left to itself.
+  // arguments[device][parameter] of the devices of this process. Those of `kept` are not given away though the module
+  // says that they may be.
+  Run begin(const std::vector<std::vector<const Buffer*>>& arguments, std::span<const std::int64_t> kept = {}) const;
+  // The same, to its end; gives [device][result].
   std::vector<std::vector<Buffer>> run(const std::vector<std::vector<const Buffer*>>& arguments,
-                                       std::span<const std::int64_t> kept = {},
-                                       const std::function<void()>& waiting = nullptr) const;
+                                       std::span<const std::int64_t> kept = {}) const;
 
  private:
   Executable(ClientRef client, abi::LoadedExecutable* loaded) : client_(std::move(client)), loaded_(loaded) {}
   void look_at_results();
-  void wait(std::span<abi::Event* const> done, const std::function<void()>& waiting) const;
   void check_arguments(const std::vector<std::vector<const Buffer*>>& arguments) const;
   ClientRef client_;
   abi::LoadedExecutable* loaded_;

@@ -1,8 +1,4 @@
 // Compiling for the devices of a client, and running there.
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-
 #include "runtime/pjrt/client.h"
 
 namespace shard::runtime::pjrt {
@@ -23,59 +19,6 @@ void bytes(std::string& to, unsigned field, const std::string& content) {
   varint(to, content.size());
   to += content;
 }
-
-// The end of a run on all devices. The plug-in calls back, also where nobody waits any more.
-class Ending {
- public:
-  static std::shared_ptr<Ending> of(const Plugin& plugin, std::span<abi::Event* const> events) {
-    auto out = std::make_shared<Ending>();
-    out->left_ = events.size();
-    for (abi::Event* event : events) {
-      abi::WhenReady when{};
-      when.event = event;
-      when.argument = new Held{out, plugin};
-      when.over = [](abi::Error* error, void* argument) {
-        const std::unique_ptr<Held> held(static_cast<Held*>(argument));
-        held->ending->one_ends(held->plugin, error);
-      };
-      plugin.call(abi::kEventWhenReady, when, "waiting");
-    }
-    return out;
-  }
-  // What went wrong on a device; throws what `waiting` throws.
-  std::optional<RuntimeError> wait(const std::function<void()>& waiting) {
-    constexpr auto kPause = std::chrono::milliseconds(50);
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kPause, [&] { return left_ == 0; })) {
-      lock.unlock();
-      waiting();
-      lock.lock();
-    }
-    return failed_;
-  }
-
- private:
-  struct Held {
-    std::shared_ptr<Ending> ending;
-    const Plugin& plugin;  // none is ever unloaded
-  };
-  void one_ends(const Plugin& plugin, abi::Error* error) {
-    std::optional<RuntimeError> failed;
-    try {
-      plugin.check(error, "running");
-    } catch (const RuntimeError& e) { failed = e; }
-    const std::scoped_lock lock(mutex_);
-    if (failed && !failed_) failed_ = std::move(failed);
-    --left_;
-    changed_.notify_all();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t left_ = 0;
-  std::optional<RuntimeError> failed_;
-};
-
-std::atomic<bool> left_alone = false;
 
 }  // namespace
 
@@ -170,9 +113,8 @@ void Executable::check_arguments(const std::vector<std::vector<const Buffer*>>& 
   }
 }
 
-std::vector<std::vector<Buffer>> Executable::run(const std::vector<std::vector<const Buffer*>>& arguments,
-                                                 std::span<const std::int64_t> kept,
-                                                 const std::function<void()>& waiting) const {
+Run Executable::begin(const std::vector<std::vector<const Buffer*>>& arguments,
+                      std::span<const std::int64_t> kept) const {
   check_arguments(arguments);
   const Plugin& plugin = client_->plugin();
   const std::size_t devices = devices_.size();
@@ -198,32 +140,18 @@ std::vector<std::vector<Buffer>> Executable::run(const std::vector<std::vector<c
   execute.results = out_lists.data();
   execute.done = done.data();
   plugin.call(abi::kLoadedExecute, execute, "running");
-  std::vector<std::vector<Buffer>> results(devices);  // before waiting, so that an error lets go of them
+  std::vector<std::vector<Buffer>> results(devices);
   for (std::size_t d = 0; d < devices; ++d)
     for (std::size_t i = 0; i < results_.size(); ++i)
       results[d].push_back(Buffer(client_, devices_[d], results_[i], out[d][i]));
-  wait(done, waiting);
-  return results;
+  return Run(client_, std::move(results), std::move(done));
 }
 
-void Executable::wait(std::span<abi::Event* const> done, const std::function<void()>& waiting) const {
-  const Plugin& plugin = client_->plugin();
-  std::optional<RuntimeError> failed;
-  if (waiting && plugin.has(abi::kEventWhenReady)) try {
-      failed = Ending::of(plugin, done)->wait(waiting);
-    } catch (...) {
-      new ClientRef(client_);  // to end it would be to wait
-      left_alone = true;
-      throw;
-    }
-  for (abi::Event* event : done) try {
-      plugin.await(event, "running");
-    } catch (const RuntimeError& e) {
-      if (!failed) failed = e;
-    }
-  if (failed) throw *failed;
+std::vector<std::vector<Buffer>> Executable::run(const std::vector<std::vector<const Buffer*>>& arguments,
+                                                 std::span<const std::int64_t> kept) const {
+  Run run = begin(arguments, kept);
+  run.wait();
+  return std::move(run.results);
 }
-
-bool runs_left() { return left_alone; }
 
 }  // namespace shard::runtime::pjrt

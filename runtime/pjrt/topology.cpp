@@ -135,12 +135,18 @@ TargetMachine machine_named(const std::string& word, std::span<const Gpu> gpus) 
   for (const Gpu& g : gpus) {
     const bool named = g.name == word.substr(0, by) || g.name.starts_with(word.substr(0, by) + "-");
     const int devices = named && by < word.size() ? count_in(word.substr(by + 1)) : 0;
-    if (devices > 0)
-      return {"cuda",
-              "jax-cuda13-pjrt",
-              word,
-              {{"topology", "1x1x" + std::to_string(devices)}, {"target_config", described(g)}},
-              devices};
+    if (devices == 0) continue;
+    const int each = std::min(devices, g.per_host);
+    if (devices % each != 0)
+      throw RuntimeError("value", "a host has " + std::to_string(each) + " " + g.name + ": write a multiple, such as " +
+                                      g.name + "x" + std::to_string((devices / each + 1) * each));
+    return {"cuda",
+            "jax-cuda13-pjrt",
+            word,
+            {{"topology", "1x" + std::to_string(devices / each) + "x" + std::to_string(each)},
+             {"target_config", described(g)}},
+            devices,
+            each};
   }
   std::string known;
   for (const Gpu& g : gpus) known += g.name + "x8, ";

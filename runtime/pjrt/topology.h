@@ -8,6 +8,7 @@ namespace shard::runtime::pjrt {
 struct Gpu {
   std::string name, described;
   double capability, units, lanes, shared, clock, bandwidth, memory, last_cache;
+  int per_host = 8;
 };
 
 struct TargetMachine {
@@ -16,6 +17,7 @@ struct TargetMachine {
   std::string name;      // as the plug-in takes it
   Attributes options;    // the plug-in's, of texts
   int devices = 0;
+  int per_host = 0;  // 0: not known to lie on several
 };
 // "h100x8" (a GPU and how many; "a100" is the first whose name begins so), "v5e:2x4" (a slice of TPUs), "cpu:8";
 // RuntimeError("value") for other words.

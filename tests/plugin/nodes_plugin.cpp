@@ -9,6 +9,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -52,7 +53,9 @@ struct Client {
   std::vector<Device> devices;
   std::vector<Device*> all, own;
   int socket = -1, running = -1;  // of the second: one run after another
-  std::mutex asking, runs;
+  std::mutex asking, runs;        // of the second: over what follows
+  std::deque<std::function<void()>> begun;
+  bool running_them = false;
   std::atomic<std::int64_t> next{0};
   std::int64_t new_id() { return (static_cast<std::int64_t>(index) << 40) + ++next; }
 };
@@ -117,6 +120,13 @@ Message question(Ask what) {
 Message asked(abi::Client& client, const Message& question) {
   const std::scoped_lock lock(client.asking);
   return asked(client.socket, question);
+}
+
+void asked_quietly(int socket, const Message& question) {
+  try {
+    asked(socket, question);
+  } catch (const Refused&) {  // the hub has gone, and all buffers with it
+  }
 }
 
 abi::Event* ended() {
@@ -271,6 +281,11 @@ void client_create(abi::ClientCreate& a) {
 }
 void client_destroy(abi::Plain& a) {
   const std::unique_ptr<abi::Client> client(of<abi::Client>(a.object));
+  const auto busy = [&] {
+    const std::scoped_lock lock(client->runs);
+    return client->running_them;
+  };
+  while (busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (const int s : {client->socket, client->running}) close(s);
 }
 void client_name(abi::Text& a) { a.text = "cpu", a.size = 3; }
@@ -373,11 +388,30 @@ void to_host(abi::BufferToHost& a) {
   answer.bytes.copy(static_cast<char*>(a.to), a.size);
   a.done = ended();
 }
-void buffer_destroy(abi::Plain& a) {
-  const std::unique_ptr<abi::Buffer> buffer(of<abi::Buffer>(a.object));
-  Message m = question(Ask::Drop);
-  m.add(buffer->id);
-  asked(*buffer->client, m);
+void run_to_its_end(abi::Client& client, const Message& m, abi::Event::State& state) {
+  std::string failed;
+  try {
+    asked(client.running, m);
+  } catch (const std::exception& e) { failed = e.what(); }
+  std::unique_lock lock(state.mutex);
+  state.failed = failed, state.over = true;
+  const auto then = std::exchange(state.then, {});
+  state.changed.notify_all();
+  lock.unlock();
+  for (const auto& f : then) f(failed);
+}
+
+void run_all(abi::Client* client) {  // in the order in which they began, as long as there are some
+  for (std::unique_lock lock(client->runs);; lock.lock()) {
+    if (client->begun.empty()) {
+      client->running_them = false;
+      return;
+    }
+    const auto next = std::move(client->begun.front());
+    client->begun.pop_front();
+    lock.unlock();
+    next();
+  }
 }
 
 // Begins a run, and returns; its events end with it.
@@ -397,19 +431,22 @@ void execute(abi::Execute& a) {
     m.add(arguments), m.add(results);
     if (a.done) a.done[d] = new abi::Event{state};
   }
-  std::thread([client, m, state] {
-    std::string failed;
-    try {
-      const std::scoped_lock lock(client->runs);
-      asked(client->running, m);
-    } catch (const std::exception& e) { failed = e.what(); }
-    std::unique_lock lock(state->mutex);
-    state->failed = failed, state->over = true;
-    const auto then = std::exchange(state->then, {});
-    state->changed.notify_all();
-    lock.unlock();
-    for (const auto& f : then) f(failed);
-  }).detach();
+  const std::scoped_lock lock(client->runs);
+  client->begun.emplace_back([client, m, state] { run_to_its_end(*client, m, *state); });
+  if (!std::exchange(client->running_them, true)) std::thread(run_all, client).detach();
+}
+
+// Runs that have begun hold their arguments: what is let go of goes when they are over.
+void buffer_destroy(abi::Plain& a) {
+  const std::unique_ptr<abi::Buffer> buffer(of<abi::Buffer>(a.object));
+  abi::Client* const client = buffer->client;
+  Message m = question(Ask::Drop);
+  m.add(buffer->id);
+  const std::scoped_lock lock(client->runs);
+  if (client->running_them)
+    client->begun.emplace_back([client, m] { asked_quietly(client->running, m); });
+  else
+    asked_quietly(client->running, m);
 }
 
 struct Table {

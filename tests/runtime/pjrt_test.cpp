@@ -70,6 +70,8 @@ TEST_CASE("machines that need not be here have a word each") {
     CHECK(target.find(said) != std::string::npos);
   CHECK(machine_named("a100x2", kinds).options.at(1).second.find("{ major: 8 minor: 0 }") != std::string::npos);
   CHECK(machine_named("a100-80x2", kinds).devices == 2);
+  CHECK(machine_named("b200x16", kinds).options.at(0).second == "1x2x8");  // hosts of eight
+  CHECK_THROWS_WITH(machine_named("b200x12", kinds), Catch::Contains("write a multiple, such as b200x16"));
   CHECK(slice.platform == "tpu");
   CHECK(slice.name == "v5e:2x4");
   CHECK(slice.devices == 8);
