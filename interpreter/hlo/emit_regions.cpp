@@ -43,6 +43,16 @@ Value with_row(const Value& x, const Value& row, const Value& i) {
   return dynamic_update(x, reshape(row, one), starts);
 }
 
+class Deeper {
+ public:
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+
+ private:
+  int& depth_;
+};
+
 void append(Values& to, std::span<const Value> more) { to.insert(to.end(), more.begin(), more.end()); }
 
 }  // namespace
@@ -57,12 +67,28 @@ Values Emitter::structure(const Inside& at) {
     case Structure::Call: return region(at, 0, at.in);
     case Structure::Collective: return {collective(n, at.in, at.out[0])};
     case Structure::Shard: return {at.in[0]};
-    case Structure::Effect: return row(n, at.in, at.out);
+    case Structure::Effect: return effect(at);
     case Structure::Manual: return per_device(at);
     default: break;  // a loop or a branch
   }
   const ir::RegionEdges wiring = ir::region_edges(n);
+  const Deeper deeper(turns_);
   return wiring.chooser ? branch(at) : wiring.verdict ? loop(at, wiring) : scan(at, wiring);
+}
+
+// What is shown leaves the program as results; what must hold is a truth value.
+Values Emitter::effect(const Inside& at) {
+  const bool shows = at.node.attrs.says("shows");
+  if (!shows || !how_.shows || turns_ > 0) return row(at.node, at.in, at.out);
+  Shown one{&at.node, {}, {}};
+  for (std::size_t i = 0; i < at.in.size(); ++i) {
+    const ir::Var v = at.node.inputs[i];
+    one.types.push_back(at.graph.type(v));
+    one.differs.push_back(at.around ? at.around->of[v.id] : runtime::AxisSet());
+    shown_values.push_back(at.in[i]);
+  }
+  shown.push_back(std::move(one));
+  return {};
 }
 
 Values Emitter::region(const Inside& at, std::size_t which, std::span<const Value> params) {

@@ -39,7 +39,7 @@ Values Emitter::node(const Inside& at) {
 
 void Emitter::claims_in(const ir::Graph& g, std::vector<Claim>& to) const {
   for (const Node& n : g.nodes) {
-    if (ir::is_effect(*n.op)) {
+    if (ir::is_effect(*n.op) && !n.attrs.says("shows")) {
       std::string message;  // without the values that it would show
       if (const auto* texts = n.attrs.get<std::vector<std::string>>("texts"))
         for (const std::string& t : *texts) message += (message.empty() ? "" : "...") + t;
@@ -63,7 +63,7 @@ Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, Scope k
     for (ir::Var v : n.inputs) in.push_back(value(v));
     try {
       const bool regions = known.distinct && i < known.distinct->inside.size();
-      made = node({g, n, in, out, regions ? &known.distinct->inside[i] : nullptr,
+      made = node({g, n, in, out, known.distinct, regions ? &known.distinct->inside[i] : nullptr,
                    known.layouts ? &known.layouts->regions[i] : nullptr});
       for (std::size_t k = 0; known.layouts && k < n.outputs.size(); ++k)
         if (!made[k].cut) made[k] = constrained(made[k], n, known.layouts->of[at(n.outputs[k])]);

@@ -45,6 +45,9 @@ class Emitter {
   // What the graph and its regions claim, in order.
   void claims_in(const ir::Graph& g, std::vector<Claim>& to) const;
   std::string location(grammar::Span span) const;
+  // What was shown, with its operands, since the emitter was made.
+  std::vector<Shown> shown;
+  Values shown_values;
 
  private:
   struct Inside;  // a node with what it stands in
@@ -52,6 +55,7 @@ class Emitter {
   Values row(const ir::Node& n, std::span<const Value> in, std::span<const runtime::Type> out);
   // emit_regions.cpp
   Values structure(const Inside& at);
+  Values effect(const Inside& at);
   Values scan(const Inside& at, const ir::RegionEdges& wiring);
   Values loop(const Inside& at, const ir::RegionEdges& wiring);
   Values branch(const Inside& at);
@@ -71,6 +75,7 @@ class Emitter {
   Writer& to_;
   const transform::Program& program_;
   const How& how_;
+  int turns_ = 0;                            // of loops and branches that the node stands in
   std::map<runtime::AxisId, Value> places_;  // along an axis, where per-device code was told
 };
 
@@ -79,6 +84,7 @@ struct Emitter::Inside {
   const ir::Node& node;
   std::span<const Value> in;
   std::span<const runtime::Type> out;
+  const transform::Distinct* around;               // of the graph; null where nothing is known
   const transform::Distinct::Inside* distinct;     // of its regions; null where nothing is known
   const std::vector<transform::Layouts>* layouts;  // of its regions; null in a local graph
 };

@@ -42,7 +42,9 @@ class Printer {
     to_.indent(4);
     Values params;
     for (const Laid& p : in_) params.push_back(p.value);
-    const Values results = whole() && !global ? surrounded(g) : body(g, params);
+    Values results = whole() && !global ? surrounded(g) : body(g, params);
+    for (const Value& v : emitter_.shown_values) results.push_back(leaving(v));
+    out.shown = emitter_.shown;
     if (!whole() || global)
       for (std::size_t i = 0; i < results.size(); ++i)
         out_.push_back(i < g.results.size() ? port(results[i], &program_.results[i]) : Laid{results[i], nowhere()});

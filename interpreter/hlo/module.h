@@ -39,6 +39,7 @@ struct How {
   std::span<const bool> donated = {};                    // by argument; none: nothing is
   const grammar::SourceMap* sources = nullptr;           // for locations
   const Whole* whole = nullptr;                          // of the form Auto
+  bool shows = false;  // of the form Replica: who runs it can show things afterwards; else they are refused
 };
 
 // A condition that the script asserts: one more result of @main, a truth value (tensor<i1>) behind those of the
@@ -48,14 +49,25 @@ struct Claim {
   grammar::Span span;
 };
 
+// What the script shows while the program runs (effects that say `shows`): the operands are results of @main behind the
+// claims, and who runs it acts afterwards.
+struct Shown {
+  const ir::Node* node;  // of program.local or of one of its regions
+  // By operand: its type on a device, and the axes along which devices have different ones.
+  std::vector<ir::Type> types;
+  std::vector<runtime::AxisSet> differs;
+};
+
 struct Module {
   std::string text;
   std::vector<Claim> claims;
+  std::vector<Shown> shown;
   int collectives = 0;  // in the text
 };
 
-// `public @main`: parameters in the order of program.local.params, results in that of its results, then the claims.
-// A key is ui32[..., 2] there. Throws grammar::Error("engine") with the span of what no engine could do.
+// `public @main`: parameters in the order of program.local.params, results in that of its results, then the claims,
+// then what is shown. A key is ui32[..., 2] there. Throws grammar::Error("engine") with the span of what no engine
+// could do.
 Module module_of(const transform::Program& program, const How& how);
 
 }  // namespace shard::hlo

@@ -111,7 +111,7 @@ class Compiled final : public exec::Measured {
 
   using Executable::run;
   std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
-                            const exec::Hooks&) const override {
+                            const exec::Hooks& hooks) const override {
     meet();
     if (entering_) entering_();
     std::vector<bool> last(args.size());  // nobody else holds it: it may be given away
@@ -146,6 +146,8 @@ class Compiled final : public exec::Measured {
     let_go();
     if (!version.claims.empty()) in_flight_->wait_for_all();
     check_claims(version.claims, out);
+    std::size_t at = program().results.size() + version.claims.size();
+    for (const hlo::Shown& one : version.shown) show(one, out, at, hooks);
     return results(out);
   }
 
@@ -154,6 +156,7 @@ class Compiled final : public exec::Measured {
     std::vector<bool> donated;
     std::shared_ptr<const pjrt::Executable> executable;
     std::vector<hlo::Claim> claims;
+    std::vector<hlo::Shown> shown;
   };
   struct Sent {
     ArrayRef array;
@@ -181,12 +184,14 @@ class Compiled final : public exec::Measured {
     how.arguments = arguments_;
     how.donated = {flags.get(), last.size()};
     how.sources = sources_;
+    how.shows = true;
     hlo::Module module = hlo::module_of(program(), how);
     std::vector<std::size_t> all = devices_;
     if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part)
       all.assign(mesh->devices.begin(), mesh->devices.end());
     auto executable = pjrt::Executable::compile(client_, module.text, std::move(all), types_);
-    versions_.push_back(std::make_unique<Version>(Version{last, std::move(executable), std::move(module.claims)}));
+    versions_.push_back(std::make_unique<Version>(
+        Version{last, std::move(executable), std::move(module.claims), std::move(module.shown)}));
     return *versions_.back();
   }
 
@@ -214,18 +219,45 @@ class Compiled final : public exec::Measured {
       }
   }
 
+  // The r-th result of all devices.
+  std::shared_ptr<const Blocks> blocks_of(std::vector<std::vector<pjrt::Buffer>>& out, std::size_t r) const {
+    std::vector<pjrt::Buffer> blocks;
+    blocks.reserve(out.size());
+    for (auto& device : out) blocks.push_back(std::move(device[r]));
+    return std::make_shared<const Blocks>(client_, in_flight_, std::move(blocks));
+  }
+
+  // As lockstep does while it runs (exec::EffectCall). `at`: the result that is its first operand, then the one behind
+  // its last.
+  void show(const hlo::Shown& one, std::vector<std::vector<pjrt::Buffer>>& out, std::size_t& at,
+            const exec::Hooks& hooks) const {
+    std::vector<ArrayRef> operands;
+    for (std::size_t i = 0; i < one.differs.size(); ++i) {
+      const ir::Type& t = one.types[i];
+      auto array = std::make_shared<DeviceArray>();
+      array->type = ir::Type::of(t.dtype, t.shape, t.weak);
+      array->type.varying = t.varying;
+      array->type.mesh = program().mesh;
+      array->layout = runtime::Sharding::replicated(t.shape.size());
+      array->distinct = one.differs[i];
+      array->elsewhere = blocks_of(out, at++);
+      operands.push_back(runtime::whole(pool, runtime::here(pool, array)));
+    }
+    std::vector<std::string> layouts;
+    if (const auto* texts = one.node->attrs.get<std::vector<std::string>>("layouts")) layouts = *texts;
+    layouts.resize(operands.size(), "P()");
+    if (hooks.effect) hooks.effect(one.node->attrs, operands, layouts, one.node->span);
+  }
+
   std::vector<ArrayRef> results(std::vector<std::vector<pjrt::Buffer>>& out) const {
     std::vector<ArrayRef> arrays;
     for (std::size_t r = 0; r < program().results.size(); ++r) {
-      std::vector<pjrt::Buffer> blocks;
-      blocks.reserve(out.size());
-      for (auto& device : out) blocks.push_back(std::move(device[r]));
       const ArrayInfo& info = program().results[r];
       auto array = std::make_shared<DeviceArray>();
       array->type = info.type;
       array->layout = info.layout;
       array->distinct = info.distinct;
-      array->elsewhere = std::make_shared<const Blocks>(client_, in_flight_, std::move(blocks));
+      array->elsewhere = blocks_of(out, r);
       arrays.push_back(std::move(array));
     }
     return arrays;
@@ -266,6 +298,10 @@ Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string&
                  : "has not as many devices in each of " + std::to_string(count) + " processes") +
             ": `shard run --engine xla` has all devices of a machine in one process, `shard launch` without --engine "
             "simulates devices in several");
+  if (count > 1 && client_->process() != nodes.index)
+    throw runtime::RuntimeError("engine", "the plug-in of engine xla calls this process " +
+                                              std::to_string(client_->process()) + ", and in the job it is process " +
+                                              std::to_string(nodes.index) + ": name the hosts in the plug-in's order");
   if (there == 0 || (devices && *devices > there))
     throw runtime::RuntimeError("engine", "engine xla has " + std::to_string(there) + " devices" +
                                               (there > 0 ? " (" + device_kind(0) + ")" : "") + ", and " +

@@ -156,6 +156,8 @@ void Client::look_at_devices() {
 
 Client::~Client() { plugin_->drop(abi::kClientDestroy, client_); }
 
+int Client::process() const { return plugin_->number(abi::kClientProcess, client_); }
+
 std::string Client::platform_version() const { return plugin_->text(abi::kClientPlatformVersion, client_); }
 
 // ---- blocks

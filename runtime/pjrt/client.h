@@ -54,6 +54,7 @@ class Client : public std::enable_shared_from_this<Client> {
   const Plugin& plugin() const { return *plugin_; }
   const std::string& platform() const { return platform_; }  // "cpu", "cuda", "tpu"
   std::string platform_version() const;
+  int process() const;                                               // as the plug-in numbers those of its devices
   const std::vector<DeviceInfo>& devices() const { return infos_; }  // of all processes, those of one in a row
   // Of this process: where they begin among all, and how many there are.
   std::size_t first() const { return first_; }

@@ -24,7 +24,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # What engine xla refuses, and what it says.
 PRINTS = 'engine xla has no `print`'
 REFUSED = {
-    'tests/golden/manual/print_inside.shard': PRINTS,
     'tests/golden/explicit/vmap_prints.shard': PRINTS,
     'tests/golden/manual/varying_predicate_regions.shard': 'engine xla has no communication under a condition that differs along @X',
     'tests/golden/explicit/reduced_linear_algebra.shard': 'engine xla has no `svd`',

@@ -122,7 +122,7 @@ Value print(Interpreter& in, BoundArgs& a) {
   else if (in.context().types_only() && !in.context().tracing() && !in.checker())
     in.write(with_unknowns(d) + "\n");
   else
-    record_effect(in, "print", d, {});
+    record_effect(in, "print", d, {}, {{"shows", true}});
   return {};
 }
 

@@ -358,7 +358,7 @@ Value visualize(Interpreter& in, BoundArgs& a) {
   const Tensor& x = a[0].tensor();
   if (x.traced()) {
     record_effect(in, "visualize", {}, {x},
-                  {{"layout_only", true}, {"whole", ir::Ints(x.type().shape)}, {"save", path}});
+                  {{"layout_only", true}, {"shows", true}, {"whole", ir::Ints(x.type().shape)}, {"save", path}});
     return {};
   }
   Type type = x.array()->type;
