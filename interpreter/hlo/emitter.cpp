@@ -25,7 +25,6 @@ Values Emitter::row(const Node& n, std::span<const Value> in, std::span<const ru
   if (const auto* fn = std::get_if<ir::HloFn>(&n.op->hlo)) return (*fn)({to_, n.attrs, in, out});
   if (const auto* name = std::get_if<std::string_view>(&n.op->hlo))
     return {to_.op(*name, in, out[0].dtype, out[0].shape)};
-  if (const auto* no = std::get_if<ir::Refused>(&n.op->hlo)) refuse(std::string(no->what), no->why);
   const auto* code = std::get_if<runtime::Code>(&n.op->kernel);
   if (!code) throw std::logic_error("row `" + std::string(n.op->name) + "` has no StableHLO");
   Values spread;

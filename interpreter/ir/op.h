@@ -159,11 +159,8 @@ using OfComplex = std::variant<std::monostate, OnParts, InKernel, Compose>;  // 
 
 // ---- StableHLO: what the row is in the text that other engines compile (interpreter/hlo) ----
 using HloFn = std::function<std::vector<hlo::Value>(const hlo::Use&)>;  // writes it; gives the results
-struct Refused {                                                        // "engine xla has no `svd`: ..."
-  std::string_view what, why;  // what users call it; the reason, and the way out
-};
 // The text is the name of an operation without attributes, of the same operands and results.
-using Hlo = std::variant<std::monostate, std::string_view, HloFn, Refused>;
+using Hlo = std::variant<std::monostate, std::string_view, HloFn>;
 
 // ---- partition override: the local form of one operation where a factor map is not enough ----
 struct LocalCall {

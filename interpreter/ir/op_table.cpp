@@ -178,7 +178,7 @@ OpDef& OpTable::add(OpDef row) {
   const bool reads_hlo =
       structure ? *structure == Structure::Effect : !std::holds_alternative<runtime::Code>(row.kernel);
   if (!composite && reads_hlo && std::holds_alternative<std::monostate>(row.hlo))
-    refuse("`hlo` is empty: write the name of its StableHLO operation, a function that emits it, or Refused{why}");
+    refuse("`hlo` is empty: write the name of its StableHLO operation or a function that emits it");
   if (row.comm && row.comm->combine && row.comm->join) refuse("`comm` joins what it combines: that is whole already");
   rows_.push_back(std::move(row));
   OpDef& stored = rows_.back();

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "grammar/diagnostic.h"
-#include "runtime/array/stop.h"
 
 namespace shard::xla {
 

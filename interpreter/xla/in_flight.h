@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "grammar/source.h"
+#include "runtime/array/stop.h"
 #include "runtime/channel/processes.h"
 #include "runtime/pjrt/client.h"
 

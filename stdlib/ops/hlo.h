@@ -64,6 +64,7 @@ hlo::Values triangular_hlo(const hlo::Use& use);
 hlo::Values cholesky_hlo(const hlo::Use& use);
 hlo::Values qr_hlo(const hlo::Use& use);
 hlo::Values eigh_hlo(const hlo::Use& use);
+hlo::Values svd_hlo(const hlo::Use& use);
 hlo::Values cofactors_hlo(const hlo::Use& use);
 hlo::Values determinant_hlo(const hlo::Use& use);
 hlo::Values log_det_hlo(const hlo::Use& use);

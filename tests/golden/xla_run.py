@@ -26,8 +26,6 @@ PRINTS = 'engine xla has no `print`'
 REFUSED = {
     'tests/golden/explicit/vmap_prints.shard': PRINTS,
     'tests/golden/manual/varying_predicate_regions.shard': 'engine xla has no communication under a condition that differs along @X',
-    'tests/golden/explicit/reduced_linear_algebra.shard': 'engine xla has no `svd`',
-    'tests/golden/auto/complex_matrices.shard': 'engine xla has no `svd`',
     'tests/golden/auto/remat_memory.shard': 'at most a fifth',      # it measures what this process holds
 }
 # What prints other numbers there, by right: sums over devices in an order, or rounded in between, as the engine likes.

@@ -115,6 +115,56 @@ hlo::Values eigh_hlo(const hlo::Use& u) {
   return {made[1], made[0]};
 }
 
+namespace {
+
+hlo::Value framed(const hlo::Value& x, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+  Ints low(x.shape.size(), 0), high(x.shape.size(), 0);
+  const Ints inner(x.shape.size(), 0);
+  low[low.size() - 2] = row, high[high.size() - 2] = rows - row - x.shape[x.shape.size() - 2];
+  low.back() = column, high.back() = columns - column - x.shape.back();
+  return hlo::pad(x, x.to->constant(x.dtype, {}, 0), low, high, inner);
+}
+
+// The eigenvalues and eigenvectors of [[0, a], [a', 0]]: the singular values of a and their negatives; no square of a,
+// which would lose half of the digits.
+hlo::Values of_both_sides(const hlo::Use& u) {
+  const hlo::Value& a = u.in[0];
+  const std::int64_t rows = a.shape[a.shape.size() - 2], size = rows + a.shape.back();
+  const hlo::Values whole{framed(a, 0, rows, size, size) + framed(adjoint(a), rows, 0, size, size)};
+  const hlo::Use of{u.to, u.attrs, whole, u.out};
+  return eigh_hlo(of);
+}
+
+// Columns that are orthonormal or nought, made orthonormal, as many as are asked for: those that were so stay.
+hlo::Value completed(const hlo::Value& x, std::int64_t columns) {
+  const std::int64_t rows = x.shape[x.shape.size() - 2];
+  const Reflectors f = reflectors(framed(x, 0, 0, rows, columns));
+  const hlo::Value d = diagonal(f.r), none = hlo::compare(d, d.number(0), "EQ");
+  const hlo::Value turns = hlo::select(none, d.number(1), hlo::unary("sign", d));
+  Ints along = leading(x.rank() - 2);
+  along.push_back(x.rank() - 1);
+  return f.q * hlo::spread(turns, f.q.shape, along);
+}
+
+}  // namespace
+
+// An eigenvector for the value s is (u, v) / sqrt(2). Those for 0 may have any share of both, which adds nothing to a.
+hlo::Values svd_hlo(const hlo::Use& u) {
+  const hlo::Value& a = u.in[0];
+  const int rank = a.rank();
+  const std::int64_t rows = a.shape[a.shape.size() - 2], columns = a.shape.back(), k = std::min(rows, columns);
+  const bool full = flag_or(u.attrs, "full", false);
+  const hlo::Values found = of_both_sides(u);
+  const auto largest = [&](const hlo::Value& x) {  // the last k, the largest first
+    const Ints last{x.rank() - 1};
+    return hlo::reverse(hlo::part(x, x.rank() - 1, rows + columns - k, rows + columns), last);
+  };
+  const hlo::Value values = largest(found[0]), vectors = largest(found[1]);
+  const hlo::Value left = completed(hlo::part(vectors, rank - 2, 0, rows), full ? rows : k);
+  const hlo::Value right = completed(hlo::part(vectors, rank - 2, rows, rows + columns), full ? columns : k);
+  return {left, hlo::binary("maximum", values, values.number(0)), adjoint(right)};
+}
+
 hlo::Values determinant_hlo(const hlo::Use& u) {
   const Reflectors f = reflectors(u.in[0]);
   return {hlo::reduced(diagonal(f.r), runtime::Reduce::Prod, Ints{f.r.rank() - 2}) * orientation(f.taus)};
@@ -202,24 +252,13 @@ hlo::Values expm_hlo(const hlo::Use& u) {
   return {hlo::select(over_matrix(valid, a), squared[1], a.number(std::nan("")))};
 }
 
-// By the eigenvectors of [[0, a], [a', 0]], whose eigenvalues are the singular values of a and their negatives: no
-// square of a, which would lose half of the digits.
 hlo::Values pinv_hlo(const hlo::Use& u) {
   const hlo::Value& a = u.in[0];
   const Shape& made = u.out[0].shape;
   if (runtime::numel(made) == 0) return {u.to.constant(a.dtype, made, 0)};
   const int rank = a.rank();
-  const std::int64_t rows = a.shape[a.shape.size() - 2], columns = a.shape.back(), size = rows + columns;
-  const auto put = [&](const hlo::Value& x, std::int64_t row, std::int64_t column) {
-    Ints low(a.shape.size(), 0), high(a.shape.size(), 0);
-    const Ints inner(a.shape.size(), 0);
-    low[low.size() - 2] = row, high[high.size() - 2] = size - row - x.shape[x.shape.size() - 2];
-    low.back() = column, high.back() = size - column - x.shape.back();
-    return hlo::pad(x, u.to.constant(a.dtype, {}, 0), low, high, inner);
-  };
-  const hlo::Values whole{put(a, 0, rows) + put(turned(a), rows, 0)};
-  const hlo::Use of{u.to, u.attrs, whole, u.out};
-  const hlo::Values found = eigh_hlo(of);
+  const std::int64_t rows = a.shape[a.shape.size() - 2], size = rows + a.shape.back();
+  const hlo::Values found = of_both_sides(u);
   const hlo::Value &values = found[0], &vectors = found[1], sizes = hlo::unary("abs", values);
   const Ints last{values.rank() - 1};
   const hlo::Value most = hlo::reduced(sizes, runtime::Reduce::Max, last) * u.attrs.number("share");
