@@ -8,6 +8,7 @@
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/cost/attempts.h"
 #include "interpreter/lang/check/static_check.h"
+#include "interpreter/lang/staging/advice.h"
 #include "stdlib/host/cost/chips.h"
 
 namespace shard::cli {
@@ -45,11 +46,12 @@ int explain(const Arguments& a) {
   options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // `shard check` tells them
   options.not_written = [&](const std::string& file) { not_written.insert(file); };
   options.compiled = [&](const lang::CompiledCall& call) {
-    std::string one = stdlib::explained_call(call, engine->interpreter().sources());
-    if (told.contains(one)) return;
-    write_out((told.empty() ? "" : "\n") + one);
+    lang::Interpreter& in = engine->interpreter();
+    const std::string one = stdlib::explained_call(call, in.sources());
+    if (!told.insert(one).second) return;
+    write_out((told.size() > 1 ? "\n" : "") + one +
+              (a.has("--advise") ? lang::advice_text(lang::advise(in, call)) : ""));
     flush_out();
-    told.insert(std::move(one));
   };
   const auto machine = make_machine(a.settings, std::move(options));
   engine = machine.get();
@@ -76,6 +78,7 @@ Command explain_command() {
   return {"explain",
           "Explain what each compiled call of a script does between devices; nothing is computed, printed or written",
           {{"file", "The script (- reads it from standard input)", Option::Word, true},
+           {"--advise", "Constraints that would make each call send less, as they are to be written"},
            {"--chip", "Say what each collective takes on this chip, and which constraints would make it cheaper",
             Option::Value}},
           true,

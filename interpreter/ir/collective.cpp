@@ -36,10 +36,10 @@ CommCost comm_cost(const Collective& c, std::int64_t bytes, std::int64_t devices
   if (!c.communicates()) return {};
   bytes = std::min(bytes, INT64_MAX / 2 / devices);  // sizes saturate
   if (c.pairs) return {bytes, bytes};
-  const std::int64_t others = bytes / devices * (devices - 1);  // all parts but a device's own
-  if (c.split) return {bytes, others};
-  if (c.join) return {bytes * devices, bytes * (devices - 1)};
-  return {bytes, 2 * others};  // scattered, then gathered
+  const std::int64_t others = bytes * (devices - 1);
+  if (c.split) return {bytes, others / devices};  // all parts but a device's own
+  if (c.join) return {bytes * devices, others};
+  return {bytes, 2 * others / devices};  // scattered, then gathered
 }
 
 const Node* collective_over(const Graph& g, AxisSet axes) {

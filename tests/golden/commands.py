@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the commands `test`, `run` and `help` do with their options.   commands.py SHARD   closes with "N passed, N failed" """
-import os, signal, subprocess, sys, time, xml.etree.ElementTree as xml
+import os, re, signal, subprocess, sys, time, xml.etree.ElementTree as xml
 
 import cli
 from cli import SHARD, SLOW, case, check, script, shard
@@ -182,6 +182,27 @@ def the_repl_has_commands():
     check('2 entries in' in p.stdout and 'best ' in p.stdout and 'fn f(x)' in p.stdout and 'relu(x)' in p.stdout and ':type takes EXPR' in p.stdout and 'takes a call' in p.stdout, 'commands', p)
     p = shard('repl', text=f':load {path}\nf(4)\n:reload\nmesh m = (@X: 8)\nlet x = shard arange(8.0) as P(@X)\n:comm sum(x)\n:explain sum(x)\n:load /no/file\n')
     check(p.stdout.startswith('5\n{psum: {count: 1, bytes: 4}}\n') and 'communicates  1 psum' in p.stdout and 'cannot read' in p.stderr, 'loads', p)
+
+
+@case
+def advice_can_be_pasted_and_holds():
+    """The constraint that `explain --advise` prints, put where it says, makes the call send as much less as it says."""
+    text = open('scripts/layouts/advice.shard').read()
+    text = text[:text.index('# The advice, pasted')].replace('explain(step, w, x, advise: true)', 'print(comm(step, w, x).bytes)')
+    path = os.path.join(folder(), 'advised.shard')
+    with open(path, 'w') as f: f.write(text)
+    p = shard('explain', path, '--advise')
+    found = re.search(r'sends about ([\d,]+) bytes instead of ([\d,]+) with\n    line (\d+): (\(shard (.*) as P.*\))\n', p.stdout)
+    check(p.returncode == 0 and found, 'advice', p)
+    after, before = (int(found.group(k).replace(',', '')) for k in (1, 2))
+    lines = text.split('\n')
+    line = lines[int(found.group(3)) - 1]
+    check(line.count(found.group(5)) == 1, 'the value is on the line', p)
+    lines[int(found.group(3)) - 1] = line.replace(found.group(5), found.group(4))
+    was = shard('run', path)
+    with open(path, 'w') as f: f.write('\n'.join(lines))
+    now = shard('run', path)
+    check(int(now.stdout) < 1.1 * int(was.stdout) * after / before, f'{was.stdout} bytes became {now.stdout}', now)
 
 
 @case

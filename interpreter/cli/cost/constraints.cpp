@@ -6,42 +6,13 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/cost/attempts.h"
 #include "interpreter/ir/why.h"
+#include "interpreter/lang/staging/advice.h"
 
 namespace shard::cli {
 namespace {
 
-constexpr std::size_t kGroups = 4, kAttempts = 96, kSpecs = 12;
+constexpr std::size_t kGroups = 4, kAttempts = 96;
 constexpr double kBetter = 0.99;  // of the time as it is
-
-// The layouts of a value with at most two axes, each on one dimension that it divides; the one that was wanted first.
-std::vector<std::string> specs_of(const runtime::Type& t, const runtime::Mesh& mesh) {
-  std::vector<std::string> out;
-  const auto add = [&](const runtime::Sharding& s) {
-    std::string text = runtime::to_string(mesh, s);
-    if (std::find(out.begin(), out.end(), text) == out.end() && out.size() < kSpecs) out.push_back(std::move(text));
-  };
-  const std::size_t rank = t.shape.size();
-  const auto divides = [&](std::size_t d, runtime::AxisId a) {
-    return mesh.size_of(a) > 1 && t.shape[d] % mesh.size_of(a) == 0;
-  };
-  const auto axes = static_cast<runtime::AxisId>(mesh.axes.size());
-  runtime::Sharding now = t.sharding;
-  now.unreduced = now.reduced = {};
-  add(now);
-  for (std::size_t d = 0; d < rank; ++d)
-    for (runtime::AxisId a = 0; a < axes; ++a) {
-      if (!divides(d, a)) continue;
-      runtime::Sharding one = runtime::Sharding::replicated(rank), more = now;
-      one.dims[d].axes = {a};
-      add(one);
-      if (!more.split_axes().has(a) && more.dims[d].axes.empty()) {
-        more.dims[d].axes = {a};
-        add(more);
-      }
-    }
-  add(runtime::Sharding::replicated(rank));
-  return out;
-}
 
 struct Trials {
   const Basis& b;
@@ -64,7 +35,8 @@ struct Trials {
     if (code.empty() || code.find('\n') != std::string::npos || code.starts_with("shard ") ||
         code.starts_with("let ") || code.starts_with("return "))
       return;
-    for (const std::string& spec : specs_of(type, *b.base.call.mesh)) {
+    for (const runtime::Sharding& layout : lang::candidate_layouts(type, *b.base.call.mesh)) {
+      const std::string spec = runtime::to_string(*b.base.call.mesh, layout);
       const std::string pasted = "(shard " + code + " as " + spec + ")";
       std::string words = "line " + std::to_string(source_line(b.sources, where)) + ": " + pasted;
       std::size_t same = 0;

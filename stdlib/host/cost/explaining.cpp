@@ -7,6 +7,7 @@
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/advice.h"
 #include "interpreter/lang/staging/explanation.h"
 #include "stdlib/host/cost/chips.h"
 #include "stdlib/host/host.h"
@@ -69,11 +70,14 @@ Value explain(Interpreter& in, BoundArgs& a) {
   const std::optional<cost_model::Chip> chip = take_chip(in, a);
   const auto other = take_named(a, "against");
   if (other && !other->value.callable()) in.fail("type", other->span, "`against:` is a function of the same arguments");
+  const auto advise = take_named(a, "advise");
+  if (advise && !advise->value.is<bool>()) in.fail("type", advise->span, "`advise:` is true or false");
+  const bool advised = advise && *advise->value.get<bool>();
   const Explained one = explained(in, a[0], a, chip);
   if (in.context().types_only()) return Value();
   const auto tell = [&](const Explained& e) {
-    if (!e.on) return in.write(explained_call(e.call, in.sources()));
-    in.write(explained_on(e.call, *e.on, *chip, in.sources()));
+    in.write(e.on ? explained_on(e.call, *e.on, *chip, in.sources()) : explained_call(e.call, in.sources()));
+    if (advised) in.write(lang::advice_text(lang::advise(in, e.call)));
   };
   tell(one);
   if (!other) return Value();
@@ -156,7 +160,9 @@ void register_explaining(Interpreter& in) {
        "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a "
        "call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, "
        "and what `remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what it and each collective take "
-       "there and which lines are waited for, `against: g` the same of g(xs...), side by side. Nothing is run.",
+       "there and which lines are waited for, `against: g` the same of g(xs...), side by side, `advise: true` "
+       "constraints "
+       "that would make it send less, as they are to be written. Nothing is run.",
        explain});
 }
 

@@ -21,15 +21,17 @@ Value jit(Interpreter& in, BoundArgs& a) {
   return lang::make_jit(a[0], a[1], a[2], a.span);
 }
 
-// Kinds that do not occur read as {count: 0, bytes: 0} and are not shown.
+// Kinds that do not occur read as {count: 0, bytes: 0} and are not shown, nor are the sums over all kinds.
 Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   std::vector<std::string> order;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
+  std::int64_t count = 0, bytes = 0;
   for (const auto& r : records) {
     auto [it, fresh] = sums.try_emplace(r.kind);
     if (fresh) order.push_back(r.kind);
     it->second.first += r.count;
     it->second.second += r.bytes;
+    count += r.count, bytes += r.bytes;
   }
   std::vector<std::pair<std::string, Value>> fields;
   for (const auto& kind : order)
@@ -43,6 +45,8 @@ Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   for (const std::string& kind : kinds)
     zeros->fields.emplace_back(kind,
                                Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
+  zeros->fields.emplace_back("count", Value(count));
+  zeros->fields.emplace_back("bytes", Value(bytes));
   out->unshown = std::move(zeros);
   return Value(std::move(out));
 }
@@ -133,8 +137,8 @@ void register_compilation(Interpreter& in) {
              jit,
              {{"pjit", "use `jit`: layouts come from the arguments, annotations, or `in:` and `out:`"}}});
   in.define({"comm", "comm(f, xs...)",
-             "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: "
-             "\"line\"` gives a list with kind, bytes, axes, "
+             "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `.count` and "
+             "`.bytes` of it are the sums over all kinds; `by: \"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run; types may stand for arrays.",
              comm});
   in.define({"export_stablehlo", "export_stablehlo(f, xs...)",
