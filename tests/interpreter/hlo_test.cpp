@@ -79,9 +79,23 @@ TEST_CASE("hlo: the form auto leaves collectives to the engine and says the layo
 
 TEST_CASE("hlo: what no engine has is refused with the reason") {
   const Type matrix = Type::of(DType::F32, {3, 3});
-  CHECK(refusal("svd_factors", {matrix}, {}).starts_with("engine: engine xla has no `svd`: "));
   CHECK(refusal("effect", {}, {{"what", std::string("print")}}).starts_with("engine: engine xla has no `print`: "));
-  CHECK(refusal("qr_factors", {matrix}, {}) == "");
+  CHECK(refusal("svd_factors", {matrix}, {}) == "");
+}
+
+TEST_CASE("hlo: what is shown leaves the program, for who can show it") {
+  Builder b(rows());
+  const Var x = b.param(Type::of(DType::F32, {3}));
+  b.emit(rows().at("effect"), {x}, {{"what", std::string("print")}, {"shows", true}});
+  const Graph g = b.finish({x});
+  const std::vector<exec::ArrayInfo> infos{info_of(Type::of(DType::F32, {3}), nullptr, {})};
+  const transform::Program program = transform::lower(rows(), g, nullptr, infos);
+  const hlo::Module made = hlo::module_of(program, {.arguments = infos, .shows = true});
+  REQUIRE(made.shown.size() == 1);
+  CHECK(made.shown[0].types.at(0).shape == runtime::Shape{3});
+  CHECK(made.claims.empty());
+  CHECK(holds(made.text, "return %0, %0 : tensor<3xf32>, tensor<3xf32>"));
+  CHECK_THROWS_AS(hlo::module_of(program, {.arguments = infos}), grammar::Error);
 }
 
 TEST_CASE("hlo: a condition that is asserted is one more truth value") {
