@@ -402,6 +402,9 @@ def main():
         with open(folder + '/a.shard', 'w') as f: f.write('mesh m = (@data: 4, @model: 2)\nlet x = shard ones([8, 8]) as P(@data, @model)\nexplain(jit(fn(x) = (sum(x, axis: 0), sum(x, axis: 1))), x)\n')
         code, out, _ = run([shard, 'launch', '-n', '2', 'a.shard'], folder)   # process 0 has devices 0 to 3: both of each pair along @model
         assert code == 0 and re.search('@data .* across processes', out) and re.search('@model .* inserted$', out, re.M), out
+        with open(folder + '/a.shard', 'w') as f: f.write('mesh m = (@data: 4, @model: 2)\nlet x = shard ones([8, 6]) as P(@model, @data)\n')
+        code, _, err = run([shard, 'launch', '-n', '2', 'a.shard'], folder)   # as in one process, also where each makes its own blocks
+        assert code == 1 and 'dimension 1 has size 6, which @data of size 4 does not divide' in err, (code, err)
         elsewhere(shard, folder)
         processors_shared_out(shard, folder)
         started_again(shard, folder)

@@ -100,7 +100,11 @@ def main():
     os.environ['SHARD_TEST_INNER_PLUGIN'] = path
     engine, several = 'xla:' + a.nodes, ('launch', '-n', str(a.n))
     one = 'xla:' + path
-    scripts = xla_run.programs() if a.all else [os.path.join(ROOT, p) for p in PROGRAMS]
+    def fits(script):   # devices are shared out evenly
+        words = xla_run.golden.Case(script).options
+        return int(words[words.index('--devices') + 1] if '--devices' in words else 8) % a.n == 0
+
+    scripts = [s for s in xla_run.programs() if fits(s)] if a.all else [os.path.join(ROOT, p) for p in PROGRAMS]
     checks = [(os.path.relpath(s, ROOT), lambda s=s: xla_run.compared(a.shard, engine, s, several)) for s in scripts]
     checks += [(f'{kind.name} {words}', lambda k=kind, s=status, w=wanted, o=words: fault(a.shard, engine, k, s, w, *o))
                for kind, status, wanted in FAULTS for words in ((), ('--transport', 'tcp'))]
