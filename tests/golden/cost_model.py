@@ -511,7 +511,7 @@ for i in 0..20 { w = step(w, x) }
 def a_run_is_measured_by_line_next_to_its_prediction():
     path = script(PROFILED)
     p = shard('run', path, '--profile', path + '.json', '--chip', chip('simulated: 1'))
-    check(p.returncode == 0 and 'step: 20 calls' in p.stdout and 'predicted on round' in p.stdout, 'the lines', p)
+    check(p.returncode == 0 and 'step: 20 calls' in p.stdout and 'predicted on round' in p.stdout and 'shard calibrate' not in p.stdout, 'the lines', p)
     with open(path + '.json') as f: say = json.load(f)
     call, = say['calls']
     check(call['name'] == 'step' and call['line'] == 1 and call['count'] == 20, 'one function', p)
@@ -523,6 +523,7 @@ def a_run_is_measured_by_line_next_to_its_prediction():
     with open(path + '.html') as f: text = f.read()
     rows = re.search(r'id=compared>(.*?)</table>', text, re.S).group(1)
     check(p.returncode == 0 and rows.count('<tr>') >= 3 and 'id=time' in text, 'a page', p)
+    check('note: cpu is no measured machine' in p.stdout and '--chip here.shard' in p.stdout, 'a chip that is not this machine', p)
     p = shard('run', script('print(1)\n'), '--profile', path + '.html')
     check(p.returncode == 0 and 'no compiled function' in p.stdout, 'nothing to measure', p)
     p = shard('run', path, '--profile', '/no/such/folder/p.html')
