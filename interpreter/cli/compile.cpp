@@ -126,6 +126,7 @@ int compile_programs(const Arguments& a) {
   settings.engine.clear();  // it compiles, and runs nothing
   DryRun script(settings, true);
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
+  script.tell_passed_over();
   const std::string by = "PJRT " + std::to_string(plugin->major()) + "." + std::to_string(plugin->minor());
   std::string out;
   bool all_well = true;

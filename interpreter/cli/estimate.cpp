@@ -64,6 +64,7 @@ int estimate(const Arguments& a) {
   const std::string as_written = text;
   DryRun script(a.settings, as_json, simulated(chips));
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
+  script.tell_passed_over();
   std::string out;
   for (const Chip& chip : chips) {
     const Prediction& most = script.on(chip);

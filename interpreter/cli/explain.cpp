@@ -22,6 +22,7 @@ int explain_on(const Arguments& a, std::string text) {
   const std::string as_written = text;
   DryRun script(a.settings, true, simulated(chips));
   if (const int status = script.run(path, std::move(text), tell)) return status;
+  script.tell_passed_over();
   std::string out;
   for (const cost_model::Chip& chip : chips) {
     const Prediction& most = script.on(chip);

@@ -60,6 +60,7 @@ int export_programs(const Arguments& a) {
     stopped_there = true;
   };
   if (const int status = script.run(a.words[0], std::move(text), met); status && !stopped_there) return status;
+  script.tell_passed_over();
   for (const std::string& file : script.not_written())
     std::fprintf(stderr, "note: '%s' is not written\n", file.c_str());
   std::vector<const lang::CompiledCall*> chosen;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "interpreter/lang/eval/checking/checking.h"
 #include "stdlib/host/cost/chips.h"
 
 namespace shard::cli {
@@ -17,21 +18,62 @@ void note_calls(lang::Options& options, std::vector<Prediction>& calls) {
   };
 }
 
+namespace {
+
+// Looks at a script as `shard check` does, where statements that need data are passed over, but follows loops to their
+// end: how often a call is made is part of what is predicted.
+class PassedOver final : public lang::Checking {
+ public:
+  using Checking::Checking;
+  void declared(const grammar::LetStmt&, grammar::Span) override {}
+  std::unique_ptr<lang::LoopWatch> loop(const void* statement) override {
+    return std::make_unique<Whole>(Checking::loop(statement));
+  }
+
+ private:
+  class Whole final : public lang::LoopWatch {
+   public:
+    explicit Whole(std::unique_ptr<LoopWatch> watch) : watch_(std::move(watch)) {}
+    bool last() override { return false; }
+    bool left() override { return watch_->left(); }
+    void blur() override { watch_->blur(); }
+    lang::Value blurred(const lang::Value& item) override { return watch_->blurred(item); }
+    void perhaps(const std::function<void()>& turn) override { watch_->perhaps(turn); }
+
+   private:
+    std::unique_ptr<LoopWatch> watch_;
+  };
+};
+
+std::string where_of(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {  // "train.shard:12"
+  if (!sources.has(d.span.source)) return "the script";
+  return sources.at(d.span.source).name() + ":" + std::to_string(source_line(sources, d.span));
+}
+
+}  // namespace
+
 DryRun::DryRun(const Settings& settings, bool quiet, bool simulated,
                std::function<void(const std::string&, const lang::Value*)> laid_out)
-    : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
+    : settings_(settings), simulated_(simulated), laid_out_(std::move(laid_out)) {
+  begin(quiet);
+}
+
+void DryRun::begin(bool quiet) {
+  calls_.clear();
+  not_written_.clear();
+  counts_ = std::make_shared<std::map<const exec::Executable*, std::int64_t>>();
   lang::Options options;
   if (quiet) options.output = [](std::string_view) {};
   note_calls(options, calls_);
   options.not_written = [this](const std::string& file) { not_written_.push_back(file); };
   options.counts = counts_;
-  options.laid_out = std::move(laid_out);
-  machine_ = make_machine(settings, std::move(options));
+  options.laid_out = laid_out_;
+  machine_ = make_machine(settings_, std::move(options));
   trace::Context& context = machine_->interpreter().context();
-  context.set_target(context.target(simulated ? "abstract" : "apart"));
+  context.set_target(context.target(simulated_ ? "abstract" : "apart"));
 }
 
-int DryRun::run(const std::string& path, std::string text, const Teller& teller) {
+int DryRun::run_once(const std::string& path, std::string text, const Teller& teller) {
   return guarded(
       machine_->interpreter(),
       [&] {
@@ -44,12 +86,36 @@ int DryRun::run(const std::string& path, std::string text, const Teller& teller)
         const auto called = [](const Prediction& f) { return f.count > 0; };
         if (std::any_of(calls_.begin(), calls_.end(), called)) std::erase_if(calls_, std::not_fn(called));
       },
-      [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
-        grammar::Diagnostic told = d;
-        if (d.code == "unknown")
-          told.notes.emplace_back("without data it is not known: say what shall be taken for it, `assume(x, value)`");
-        teller(told, sources);
-      });
+      teller);
+}
+
+int DryRun::run(const std::string& path, std::string text, const Teller& teller) {
+  std::optional<grammar::Diagnostic> needs;
+  const int status = run_once(path, text, [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+    if (d.code == "unknown")
+      needs = d;
+    else
+      teller(d, sources);
+  });
+  if (!needs) return status;
+  needs->notes.emplace_back("without data it is not known: say what shall be taken for it, `assume(x, value)`");
+  const std::unique_ptr<embed::Machine> first = std::move(machine_);
+  begin(true);
+  const PassedOver passed(machine_->interpreter());
+  if (const int again = run_once(path, std::move(text), [](const grammar::Diagnostic&, const grammar::SourceMap&) {});
+      again != 0) {
+    if (!stopped(again)) teller(*needs, first->interpreter().sources());
+    return again;
+  }
+  passed_over_ = where_of(*needs, first->interpreter().sources()) + " needs data: " + needs->message +
+                 "; what depends on them is left out, unless `assume(x, value)` says what to take";
+  return 0;
+}
+
+void DryRun::tell_passed_over() const {
+  if (passed_over_.empty()) return;
+  flush_out();
+  std::fprintf(stderr, "note: %s\n", passed_over_.c_str());
 }
 
 const Prediction& DryRun::on(const Chip& chip) {

@@ -24,7 +24,8 @@ struct Prediction {
 
 void note_calls(lang::Options& options, std::vector<Prediction>& calls);  // each that is compiled, once
 
-// A script that has been run without data. Its errors are thrown, or told by dry_run.
+// A script that has been run without data. Where a statement needs some it is run again, and what depends on them is
+// left out: calls that can be predicted are.
 class DryRun {
  public:
   // `simulated`: for a machine that simulates devices, what its engine would run. `laid_out`: lang::Options::laid_out.
@@ -34,11 +35,18 @@ class DryRun {
   // All calls on this chip; the one that takes most of the time. Of a run that went well.
   const Prediction& on(const cost_model::Chip& chip);
   const std::vector<Prediction>& calls() const { return calls_; }
+  void tell_passed_over() const;  // a note on standard error, where something needed data
   lang::Interpreter& interpreter() { return machine_->interpreter(); }
   const std::vector<std::string>& not_written() const { return not_written_; }  // files, in order
   const grammar::SourceMap& sources() { return machine_->interpreter().sources(); }
 
  private:
+  void begin(bool quiet);
+  int run_once(const std::string& path, std::string text, const Teller& teller);
+  Settings settings_;
+  bool simulated_;
+  std::string passed_over_;
+  std::function<void(const std::string&, const lang::Value*)> laid_out_;
   std::vector<Prediction> calls_;
   std::vector<std::string> not_written_;
   std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts_;

@@ -108,7 +108,8 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
     if (!write_file(file_, html(*most, chip_, sources, table))) return false;
   }
   if (chip_.simulated == 0)
-    text += "note: " + chip_.name + " is no measured machine that simulates devices, so the prediction is not of this one: "
+    text += "note: " + chip_.name +
+            " is no measured machine that simulates devices, so the prediction is not of this one: "
             "`shard calibrate -o here.shard`,\nthen `--chip here.shard`\n";
   write_out(text);
   return true;
