@@ -88,21 +88,10 @@ class Compiled final : public exec::Measured {
         sent_(arguments.size()) {
     const runtime::Mesh* const mesh = program().mesh.get();
     here_ = mesh && mesh->part ? &mesh->part->here : mesh;
-    const auto own = [&](std::size_t many) {  // what no other process takes part in
-      for (std::size_t i = 0; i < many; ++i) devices_.push_back(client_->first() + i);
-      if (many > client_->own())
-        throw runtime::RuntimeError("engine",
-                                    "a mesh of " + std::to_string(many) +
-                                        " devices is not shared out evenly to the processes, and each has only " +
-                                        std::to_string(client_->own()) +
-                                        ": write one over all devices, or over those of one process");
-    };
-    if (!mesh)
-      own(1);
-    else if (mesh->part || client_->own() == client_->devices().size())
+    if (mesh && (mesh->part || client_->own() == client_->devices().size()))
       devices_.assign(here_->devices.begin(), here_->devices.end());
-    else
-      own(mesh->devices.size());
+    else  // no other process takes part
+      for (std::size_t i = 0; i < (mesh ? mesh->devices.size() : 1); ++i) devices_.push_back(client_->first() + i);
     for (const ir::Var v : program().local.params) {
       const ir::Type& t = program().local.type(v);
       types_.push_back(pjrt::block_type(t.dtype, t.shape));
@@ -112,6 +101,7 @@ class Compiled final : public exec::Measured {
   using Executable::run;
   std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
                             const exec::Hooks& hooks) const override {
+    check_shared();
     meet();
     if (entering_) entering_();
     std::vector<bool> last(args.size());  // nobody else holds it: it may be given away
@@ -162,6 +152,18 @@ class Compiled final : public exec::Measured {
     ArrayRef array;
     BlocksRef blocks;
   };
+
+  // In all processes alike, so that none waits for one that cannot.
+  void check_shared() const {
+    const runtime::Mesh* const mesh = program().mesh.get();
+    const std::size_t all = client_->devices().size(), own = client_->own();
+    if (mesh && (mesh->part ? mesh->part->grid.size() < all / own : own < all && mesh->devices.size() > own))
+      throw runtime::RuntimeError(
+          "engine", "a mesh of " + std::to_string(mesh->size()) + " devices is not shared out evenly to all " +
+                        std::to_string(all / own) + " processes: engine xla takes one over all " + std::to_string(all) +
+                        " devices, or over at most the " + std::to_string(own) +
+                        " of a process, which each then has for itself");
+  }
 
   // Before anything is compiled, and devices wait for one another: who does not come, or is at something else, is told
   // here by name.

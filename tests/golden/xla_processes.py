@@ -30,6 +30,7 @@ save("begun.npz", {x: x})
 for i in 0..10000 { x = turn(x, n) }
 '''
 MESH_OF = 'mesh m = (@d: {})\njit fn f(x) = sum(x * x)\nprint(f(shard arange(6) as P(@d)))'
+UNEVEN = 'is not shared out evenly to all'   # of a mesh that not all processes have the same number of devices of
 # Of the second process: what is done to it while devices wait for one another, what the others say of it, and the job's status.
 FAULTS = [(signal.SIGKILL, 137, 'process 1 has ended in line 11'), (signal.SIGSTOP, 1, 'process 1 did not come to `a compiled call` in line 11 within 2 s')]
 
@@ -105,7 +106,7 @@ def main():
         return int(words[words.index('--devices') + 1] if '--devices' in words else 8) % a.n == 0
 
     scripts = [s for s in xla_run.programs() if fits(s)] if a.all else [os.path.join(ROOT, p) for p in PROGRAMS]
-    checks = [(os.path.relpath(s, ROOT), lambda s=s: xla_run.compared(a.shard, engine, s, several)) for s in scripts]
+    checks = [(os.path.relpath(s, ROOT), lambda s=s: xla_run.compared(a.shard, engine, s, several, UNEVEN)) for s in scripts]
     checks += [(f'{kind.name} {words}', lambda k=kind, s=status, w=wanted, o=words: fault(a.shard, engine, k, s, w, *o))
                for kind, status, wanted in FAULTS for words in ((), ('--transport', 'tcp'))]
     checks += [('Ctrl-C', lambda: interrupted(a.shard, engine)),
@@ -114,7 +115,7 @@ def main():
                ('devices', lambda: says(launched(a.shard, engine, 'print(len(devices()), process_count(), map(fn(d) = d.process, devices()))',
                                                  '--devices', '6'), 0, '6 2 [0, 0, 0, 1, 1, 1]')),
                ('a mesh of one process', lambda: says(launched(a.shard, engine, MESH_OF.format(3)), 0, '55')),
-               ('an uneven mesh', lambda: says(launched(a.shard, engine, MESH_OF.format(6)), 1, 'a mesh of 6 devices is not shared out evenly')),
+               ('an uneven mesh', lambda: says(launched(a.shard, engine, MESH_OF.format(6)), 1, 'a mesh of 6 devices ' + UNEVEN)),
                ('apart', lambda: says(launched(a.shard, engine, MESH_OF.format(2), '--engine-process'), 0, '55'))]
     return xla_run.report(checks)
 
