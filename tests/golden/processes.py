@@ -355,8 +355,9 @@ def read_together(shard, folder):
     os.write(fd, b'40 + process_count()\r')
     until(b'42')
     until(b'shard> ')
-    os.write(fd, b'while true {}\r')
-    time.sleep(0.5)
+    os.write(fd, b'for i in 0..2 { print(711 - i); while i == 1 {} }\r')
+    until(b'\n710')   # the entry runs
+    time.sleep(0.2)
     os.write(fd, b'\x03')
     until(b'cannot go on together')
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
