@@ -2,7 +2,9 @@
 // arrays there, or only say what a run would need. To add one: a file with a class and a function that makes it, and a
 // line in targets.cpp.
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -10,6 +12,10 @@
 #include "interpreter/transform/pipeline.h"
 
 namespace shard::exec {
+
+struct DeviceBytes {  // of the device that holds most; 0: not known
+  std::int64_t in_use = 0, peak = 0, limit = 0;
+};
 
 class Target {
  public:
@@ -22,6 +28,8 @@ class Target {
   virtual bool takes_single() const { return true; }
   // What the device of this id is, for those who ask the script's `devices()`.
   virtual std::string device_kind(int) const { return "simulated"; }
+  // What devices with memory of their own hold now; nothing: it is not known, or there are none.
+  virtual std::optional<DeviceBytes> device_bytes() const { return std::nullopt; }
   // `arguments`: how the arrays are laid out that each run will be given. They may be another target's: elements of an
   // array that has no buffer are asked of whoever holds them (runtime::DeviceArray).
   virtual std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,

@@ -296,7 +296,8 @@ Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string&
         "engine",
         "the plug-in of engine xla (" + client_->platform() + ", " + path + ") " +
             (client_->own() == client_->devices().size()
-                 ? "works in one process alone, and there are " + std::to_string(count)
+                 ? "works in one process alone, and there are " + std::to_string(count) +
+                       (client_->refused().empty() ? "" : " (" + client_->refused() + ")")
                  : "has not as many devices in each of " + std::to_string(count) + " processes") +
             ": `shard run --engine xla` has all devices of a machine in one process, `shard launch` without --engine "
             "simulates devices in several");
@@ -309,6 +310,12 @@ Engine::Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string&
                                               (there > 0 ? " (" + device_kind(0) + ")" : "") + ", and " +
                                               std::to_string(devices.value_or(1)) + " are asked for" +
                                               (there > 0 ? ": write --devices " + std::to_string(there) : ""));
+}
+
+std::optional<exec::DeviceBytes> Engine::device_bytes() const {
+  in_flight_->wait_for_all();
+  const auto found = client_->fullest();
+  return found ? std::optional(exec::DeviceBytes{found->in_use, found->peak, found->limit}) : std::nullopt;
 }
 
 std::string Engine::device_kind(int id) const { return client_->devices().at(static_cast<std::size_t>(id)).kind; }

@@ -29,6 +29,7 @@ class Engine final : public exec::Target {
 
   bool takes_single() const override { return false; }
   std::string device_kind(int id) const override;
+  std::optional<exec::DeviceBytes> device_bytes() const override;
   std::shared_ptr<const exec::Executable> compile(std::shared_ptr<const exec::Program> program,
                                                   std::span<const exec::ArrayInfo> arguments) const override;
 

@@ -18,10 +18,10 @@ enum Call : std::size_t { kErrorDestroy = 0, kErrorMessage = 1, kPluginInitializ
   kEventDestroy = 5, kEventAwait = 8, kEventWhenReady = 9, kClientCreate = 10, kClientDestroy = 11,
   kClientPlatformName = 12, kClientPlatformVersion = 14, kClientProcess = 13, kClientDevices = 15,
   kClientAddressableDevices = 16, kClientCompile = 20, kClientBufferFromHost = 22, kDescriptionId = 23,
-  kDescriptionProcess = 24, kDescriptionKind = 26, kDeviceDescription = 29, kExecutableDestroy = 40,
-  kLoadedDestroy = 50, kLoadedExecutable = 51, kLoadedExecute = 55, kBufferDestroy = 58, kBufferToHost = 70,
-  kTopologyCreate = 82, kTopologyDestroy = 83, kTopologyDescriptions = 86, kCompile = 89, kExecutableOutputTypes = 90,
-  kExecutableOutputDims = 91, kExecutableMemory = 96 };
+  kDescriptionProcess = 24, kDescriptionKind = 26, kDeviceDescription = 29, kDeviceMemory = 34,
+  kExecutableDestroy = 40, kLoadedDestroy = 50, kLoadedExecutable = 51, kLoadedExecute = 55, kBufferDestroy = 58,
+  kBufferToHost = 70, kTopologyCreate = 82, kTopologyDestroy = 83, kTopologyDescriptions = 86, kCompile = 89,
+  kExecutableOutputTypes = 90, kExecutableOutputDims = 91, kExecutableMemory = 96 };
 struct Api { Head head, version_head; int major, minor; Error* (*functions[1])(void* arguments); };
 
 enum class ElementType : std::int32_t { Pred = 1, S8 = 2, S16 = 3, S32 = 4, S64 = 5, U8 = 6, U16 = 7, U32 = 8,
@@ -60,6 +60,11 @@ struct Compile { Head head; const Topology* topology; const Program* program; co
 struct Memory { Head head; Executable* executable; std::int64_t code; std::int64_t arguments; std::int64_t results;
   std::int64_t aliased; std::int64_t temporaries; std::int64_t host_code; std::int64_t host_arguments;
   std::int64_t host_results; std::int64_t host_aliased; std::int64_t host_temporaries; std::int64_t peak; };
+struct DeviceMemory { Head head; Device* device; std::int64_t in_use; std::int64_t peak; bool peak_known;
+  std::int64_t allocations; bool allocations_known; std::int64_t largest; bool largest_known; std::int64_t limit;
+  bool limit_known; std::int64_t reserved; bool reserved_known; std::int64_t peak_reserved; bool peak_reserved_known;
+  std::int64_t reservable; bool reservable_known; std::int64_t largest_free; bool largest_free_known;
+  std::int64_t pool; bool pool_known; std::int64_t peak_pool; bool peak_pool_known; };
 struct OutputTypes { Head head; Executable* executable; const ElementType* types; std::size_t count; };
 struct OutputDims { Head head; Executable* executable; std::size_t count; const std::int64_t* dims;
   const std::size_t* ranks; };

@@ -92,18 +92,19 @@ class Options {
 // CPU make devices; those for GPUs take them among what is there, neighbours one stretch each; others, and those of
 // TPUs, know by themselves.
 std::vector<Options> ways_to_ask(int devices, const Nodes& nodes) {
-  std::vector<Options> out(3);
+  std::vector<Options> out(1);
   out[0].number("cpu_device_count", devices);
-  if (nodes.neighbours > 1) {
+  if (nodes.count > 1 && nodes.neighbours > 1) {
     std::vector<std::int64_t> own(static_cast<std::size_t>(nodes.each));
     std::iota(own.begin(), own.end(), nodes.neighbour * nodes.each);
-    out[1].numbers("visible_devices", std::move(own));
+    out.emplace_back().numbers("visible_devices", std::move(own));
   }
-  for (std::size_t i = 0; nodes.count > 1 && i < 2; ++i) {
+  if (nodes.count > 1) out.emplace_back();
+  for (std::size_t i = 0; nodes.count > 1 && i < out.size(); ++i) {
     out[i].number("node_id", nodes.index);
     out[i].number("num_nodes", nodes.count);
   }
-  if (nodes.count == 1) out.erase(out.begin() + 1);
+  out.emplace_back();
   return out;
 }
 
@@ -127,8 +128,9 @@ void Client::open(int devices) {
       plugin_->call(abi::kClientCreate, create, "looking for its devices");
       client_ = create.client;
       return;
-    } catch (const RuntimeError&) {
+    } catch (const RuntimeError& e) {
       if (i + 1 == ways.size()) throw;
+      if (std::string_view(e.what()).find("option") == std::string_view::npos) refused_ = e.what();
     }
 }
 
@@ -157,6 +159,17 @@ void Client::look_at_devices() {
 Client::~Client() { plugin_->drop(abi::kClientDestroy, client_); }
 
 int Client::process() const { return plugin_->number(abi::kClientProcess, client_); }
+
+std::optional<DeviceBytes> Client::fullest() const {
+  std::optional<DeviceBytes> out;
+  for (abi::Device* device : devices_) try {
+      abi::DeviceMemory m{};
+      m.device = device;
+      plugin_->call(abi::kDeviceMemory, m, "asked for its memory");
+      if (!out || m.in_use > out->in_use) out = {m.in_use, m.peak_known ? m.peak : 0, m.limit_known ? m.limit : 0};
+    } catch (const RuntimeError&) { return std::nullopt; }  // those for the CPU do not count
+  return out;
+}
 
 std::string Client::platform_version() const { return plugin_->text(abi::kClientPlatformVersion, client_); }
 

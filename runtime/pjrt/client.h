@@ -30,6 +30,10 @@ struct MemoryStats {  // of a device, in bytes
   std::int64_t peak = 0;  // 0: the plug-in does not say
 };
 
+struct DeviceBytes {                             // that a device holds now
+  std::int64_t in_use = 0, peak = 0, limit = 0;  // 0: the plug-in does not say
+};
+
 std::optional<MemoryStats> memory_of(const Plugin& plugin, abi::Executable* executable);  // nothing: it is too old
 
 abi::Program program_of(const std::string& text);  // StableHLO
@@ -56,6 +60,10 @@ class Client : public std::enable_shared_from_this<Client> {
   std::string platform_version() const;
   int process() const;                                               // as the plug-in numbers those of its devices
   const std::vector<DeviceInfo>& devices() const { return infos_; }  // of all processes, those of one in a row
+  // Of the device of this process that holds most; nothing where the plug-in does not say.
+  std::optional<DeviceBytes> fullest() const;
+  // What was wrong, but for options, where it was asked for the devices of several processes; mostly empty.
+  const std::string& refused() const { return refused_; }
   // Of this process: where they begin among all, and how many there are.
   std::size_t first() const { return first_; }
   std::size_t own() const { return devices_.size(); }
@@ -69,7 +77,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::shared_ptr<const Plugin> plugin_;
   Nodes nodes_;  // what the plug-in calls back lives as long as the client
   abi::Client* client_ = nullptr;
-  std::string platform_;
+  std::string platform_, refused_;
   std::vector<DeviceInfo> infos_;
   std::size_t first_ = 0;
   std::vector<abi::Device*> devices_;  // of this process

@@ -35,6 +35,7 @@ CALL(kDescriptionId, PJRT_DeviceDescription_Id);
 CALL(kDescriptionProcess, PJRT_DeviceDescription_ProcessIndex);
 CALL(kDescriptionKind, PJRT_DeviceDescription_Kind);
 CALL(kDeviceDescription, PJRT_Device_GetDescription);
+CALL(kDeviceMemory, PJRT_Device_MemoryStats);
 CALL(kExecutableDestroy, PJRT_Executable_Destroy);
 CALL(kLoadedDestroy, PJRT_LoadedExecutable_Destroy);
 CALL(kLoadedExecutable, PJRT_LoadedExecutable_GetExecutable);
@@ -74,6 +75,8 @@ SAME(ClientCreate, try_get_argument, PJRT_Client_Create_Args, kv_try_get_user_ar
 SAME(Program, format_size, PJRT_Program, format_size);
 SAME(ClientCompile, executable, PJRT_Client_Compile_Args, executable);
 SAME(Memory, peak, PJRT_Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes);
+LAST(DeviceMemory, limit_known, PJRT_Device_MemoryStats_Args, bytes_limit_is_set);
+SAME(DeviceMemory, peak_pool_known, PJRT_Device_MemoryStats_Args, peak_pool_bytes_is_set);
 SAME(TopologyCreate, topology, PJRT_TopologyDescription_Create_Args, topology);
 SAME(Compile, executable, PJRT_Compile_Args, executable);
 SAME(Objects, count, PJRT_TopologyDescription_GetDeviceDescriptions_Args, num_descriptions);

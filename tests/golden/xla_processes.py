@@ -30,6 +30,16 @@ save("begun.npz", {x: x})
 for i in 0..10000 { x = turn(x, n) }
 '''
 MESH_OF = 'mesh m = (@d: {})\njit fn f(x) = sum(x * x)\nprint(f(shard arange(6) as P(@d)))'
+MEMORY = '''mesh m = (@d: 8)
+jit fn f(x) = x + 1
+let x = shard zeros([8, 64]) as P(@d)   # 256 bytes on a device
+let y = f(x)
+let before = memory_stats().device
+let z = f(f(y))   # the one in between is let go of
+let w = f(z)
+let after = memory_stats().device
+print("held {after.bytes_in_use - before.bytes_in_use} more, the most is at least {min(after.peak_bytes_in_use, 768)}, of {after.bytes_limit}")
+'''
 UNEVEN = 'is not shared out evenly to all'   # of a mesh that not all processes have the same number of devices of
 # Of the second process: what is done to it while devices wait for one another, what the others say of it, and the job's status.
 FAULTS = [(signal.SIGKILL, 137, 'process 1 has ended in line 11'), (signal.SIGSTOP, 1, 'process 1 did not come to `a compiled call` in line 11 within 2 s')]
@@ -115,6 +125,7 @@ def main():
                ('devices', lambda: says(launched(a.shard, engine, 'print(len(devices()), process_count(), map(fn(d) = d.process, devices()))',
                                                  '--devices', '6'), 0, '6 2 [0, 0, 0, 1, 1, 1]')),
                ('a mesh of one process', lambda: says(launched(a.shard, engine, MESH_OF.format(3)), 0, '55')),
+               ('memory', lambda: says(launched(a.shard, engine, MEMORY), 0, 'held 512 more, the most is at least 768, of 1073741824')),
                ('an uneven mesh', lambda: says(launched(a.shard, engine, MESH_OF.format(6)), 1, 'a mesh of 6 devices ' + UNEVEN)),
                ('apart', lambda: says(launched(a.shard, engine, MESH_OF.format(2), '--engine-process'), 0, '55'))]
     return xla_run.report(checks)

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,6 +56,12 @@ struct Client {
   int socket = -1, running = -1;  // of the second: one run after another
   std::mutex asking, runs;        // of the second: over what follows
   std::deque<std::function<void()>> begun;
+  std::map<int, std::pair<std::int64_t, std::int64_t>> held;  // bytes by device: now, at most
+  void hold(int device, std::int64_t bytes) {
+    auto& [now, most] = held[device];
+    now += bytes;
+    most = std::max(most, now);
+  }
   bool running_them = false;
   std::atomic<std::int64_t> next{0};
   std::int64_t new_id() { return (static_cast<std::int64_t>(index) << 40) + ++next; }
@@ -65,6 +72,13 @@ struct Executable {
   std::vector<ElementType> types;
   std::vector<std::int64_t> dims;
   std::vector<std::size_t> ranks;
+  std::vector<std::int64_t> result_bytes() const {
+    std::vector<std::int64_t> out;
+    const std::int64_t* at = dims.data();
+    for (std::size_t i = 0; i < types.size(); at += ranks[i++])
+      out.push_back(static_cast<std::int64_t>(bytes_of(BlockType{types[i], {at, at + ranks[i]}})));
+    return out;
+  }
 };
 
 struct LoadedExecutable {
@@ -75,7 +89,8 @@ struct LoadedExecutable {
 struct Buffer {
   Client* client;
   std::int64_t id;
-  std::size_t bytes;
+  int device;
+  std::int64_t bytes;
 };
 
 }  // namespace shard::runtime::pjrt::abi
@@ -216,6 +231,8 @@ void event_await(abi::Plain& a) {
   if (!state->failed.empty()) throw Refused(kInternal, state->failed);
 }
 
+abi::Client* last_client = nullptr;
+
 int connected(const std::string& path) {
   const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un at{};
@@ -277,7 +294,7 @@ void client_create(abi::ClientCreate& a) {
     client->all.push_back(&*d);
     if (d->process == index) client->own.push_back(&*d);
   }
-  a.client = client.release();
+  a.client = last_client = client.release();
 }
 void client_destroy(abi::Plain& a) {
   const std::unique_ptr<abi::Client> client(of<abi::Client>(a.object));
@@ -297,6 +314,12 @@ void list(abi::Objects& a, const std::vector<abi::Device*>& devices) {
 void client_devices(abi::Objects& a) { list(a, of<abi::Client>(a.object)->all); }
 void client_own_devices(abi::Objects& a) { list(a, of<abi::Client>(a.object)->own); }
 void device_description(abi::Object& a) { a.result = const_cast<void*>(a.object); }
+void device_memory(abi::DeviceMemory& a) {  // of the client made last: there is one in a process
+  const std::scoped_lock lock(last_client->runs);
+  const auto [now, most] = last_client->held[a.device->id];
+  a.in_use = now, a.peak = most, a.limit = 1 << 30;
+  a.peak_known = a.limit_known = true;
+}
 void description_id(abi::Number& a) { a.number = of<abi::Device>(a.object)->id; }
 void description_process(abi::Number& a) { a.number = of<abi::Device>(a.object)->process; }
 void description_kind(abi::Text& a) { a.text = "cpu", a.size = 3; }
@@ -377,7 +400,9 @@ void from_host(abi::BufferFromHost& a) {
   m.add(id), m.add(a.device->id), m.add(static_cast<std::int64_t>(a.type)), m.add(type.dims);
   m.bytes.assign(static_cast<const char*>(a.data), shard::runtime::pjrt::bytes_of(type));
   asked(*a.client, m);
-  a.buffer = new abi::Buffer{a.client, id, m.bytes.size()};
+  a.buffer = new abi::Buffer{a.client, id, a.device->id, static_cast<std::int64_t>(m.bytes.size())};
+  const std::scoped_lock lock(a.client->runs);
+  a.client->hold(a.device->id, a.buffer->bytes);
   a.done = ended();
 }
 void to_host(abi::BufferToHost& a) {
@@ -420,12 +445,16 @@ void execute(abi::Execute& a) {
   Message m = question(Ask::Run);
   m.add(a.executable->executable->number), m.add(client->index);
   m.add(std::vector<std::int64_t>(a.options->kept, a.options->kept + a.options->kept_count));
+  const std::vector<std::int64_t> bytes = a.executable->executable->result_bytes();
   auto state = std::make_shared<abi::Event::State>();
   for (std::size_t d = 0; d < a.devices; ++d) {
     std::vector<std::int64_t> arguments, results;
     for (std::size_t i = 0; i < a.count; ++i) arguments.push_back(a.arguments[d][i]->id);
     for (std::size_t i = 0; i < a.executable->executable->types.size(); ++i) {
-      a.results[d][i] = new abi::Buffer{client, client->new_id(), 0};
+      a.results[d][i] =
+          new abi::Buffer{client, client->new_id(), client->own[client->own.size() - 1 - d]->id, bytes[i]};
+      const std::scoped_lock lock(client->runs);
+      client->hold(a.results[d][i]->device, bytes[i]);
       results.push_back(a.results[d][i]->id);
     }
     m.add(arguments), m.add(results);
@@ -443,6 +472,7 @@ void buffer_destroy(abi::Plain& a) {
   Message m = question(Ask::Drop);
   m.add(buffer->id);
   const std::scoped_lock lock(client->runs);
+  client->hold(buffer->device, -buffer->bytes);
   if (client->running_them)
     client->begun.emplace_back([client, m] { asked_quietly(client->running, m); });
   else
@@ -473,6 +503,7 @@ const Table& table() {
     ENTRY(kClientDevices, Objects, client_devices);
     ENTRY(kClientAddressableDevices, Objects, client_own_devices);
     ENTRY(kDeviceDescription, Object, device_description);
+    ENTRY(kDeviceMemory, DeviceMemory, device_memory);
     ENTRY(kDescriptionId, Number, description_id);
     ENTRY(kDescriptionProcess, Number, description_process);
     ENTRY(kDescriptionKind, Text, description_kind);

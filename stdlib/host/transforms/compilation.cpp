@@ -91,8 +91,13 @@ Value memory_stats(Interpreter& in, BoundArgs& a) {
     if (in.context().types_only())
       throw runtime::RuntimeError("unknown", "nothing is held where only types are computed");
     const runtime::PoolStats s = in.context().pool().stats();
-    return Value::record(
-        {{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
+    std::vector<std::pair<std::string, Value>> fields = {
+        {"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}};
+    if (const auto there = in.context().target().device_bytes())
+      fields.emplace_back("device", Value::record({{"bytes_in_use", Value(there->in_use)},
+                                                   {"peak_bytes_in_use", Value(there->peak)},
+                                                   {"bytes_limit", Value(there->limit)}}));
+    return Value::record(std::move(fields));
   }
   if (!a[0].callable())
     in.fail("type", a.span, "memory_stats takes nothing, or a function and its arguments: memory_stats(f, x, y)");
@@ -154,7 +159,8 @@ void register_compilation(Interpreter& in) {
        trace,
        {{"make_jaxpr", "`trace(f, x)` prints what a call computes"}}});
   in.define({"memory_stats", "memory_stats(f = none, xs...)",
-             "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what "
+             "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse; on engine xla, where the "
+             "plug-in counts, `device` with those of the fullest one. Of a call f(xs...): what "
              "one device holds, as "
              "{arguments, results, temporaries}; nothing is run, types may stand for arrays.",
              memory_stats});
