@@ -203,18 +203,18 @@ void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row)
   }
 }
 
-// Whole vectors where the elements lie; the rest in memory of a vector's size, brought there and back.
+// Whole vectors where the elements lie; the rest in memory of a turn's size, brought there and back.
 void ElementCode::Part::some(unsigned char** at, std::int64_t n) const {
   const std::int64_t rest = n % code.lanes, most = n - rest;
   if (most > 0) code.run(at, most);
   if (rest == 0) return;
-  constexpr std::size_t kVector = 64;
-  alignas(kVector) std::array<unsigned char, kVector * kMostOperands> room;
+  constexpr std::size_t kVectors = 128;  // of a turn at most, in bytes
+  alignas(kVectors) std::array<unsigned char, kVectors * kMostOperands> room;
   std::array<unsigned char*, kMostOperands> small;
   const auto bytes = [&](const Place& p) { return static_cast<std::size_t>(rest * p.item); };
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Place& p = places[i];
-    small[i] = p.spread ? at[i] : room.data() + i * kVector;
+    small[i] = p.spread ? at[i] : room.data() + i * kVectors;
     if (!p.spread && !p.stored) std::memcpy(small[i], at[i] + most * p.item, bytes(p));
   }
   code.run(small.data(), code.lanes);

@@ -1,7 +1,5 @@
 #include "runtime/kernels/generated/encoder.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
 #include <xbyak/xbyak.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernels/generated/unrolled.h"
 #include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime::generated {
@@ -20,18 +19,27 @@ namespace {
 using Xbyak::Address;
 using Xbyak::Xmm;
 using Xbyak::Ymm;
+using Xbyak::Zmm;
 
-constexpr std::size_t kRegisters = 16, kVector = 32;  // bytes
+// Of AVX-512, whose comparisons give masks of bits; AVX2 has half of both.
+constexpr int kMostRegisters = 32, kMostBytes = 64;
 
 // Registers are given to nodes as the code is written; where none is free the node that is read last gives up its own
 // (Belady), and what it held is found again where it came from, or in a slot of the stack.
 class Encoder : public Xbyak::CodeGenerator {
  public:
   Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, bool one,
-          ExecutableMemory& memory)
-      : CodeGenerator(memory.size(), memory.data()), f_(formula), operands_(operands), stored_(stored), one_(one) {
+          bool full, ExecutableMemory& memory)
+      : CodeGenerator(memory.size(), memory.data()),
+        f_(formula),
+        operands_(operands),
+        stored_(stored),
+        masks_(full),
+        registers_(full ? kMostRegisters : kMostRegisters / 2),
+        vector_(full ? kMostBytes : kMostBytes / 2),
+        one_(one) {
     const std::size_t n = f_.nodes.size();
-    uses_.resize(n), register_.resize(n, kNone), slot_.resize(n, kNone);
+    uses_.resize(n), waits_.resize(n), register_.resize(n, kNone), slot_.resize(n, kNone);
     for (std::size_t i = 0; i < n; ++i) {
       const Node& node = f_.nodes[i];
       for (const NodeId from : {node.a, node.b, node.c})
@@ -43,9 +51,10 @@ class Encoder : public Xbyak::CodeGenerator {
       if (uses_[i].empty())
         for (const NodeId from : {f_.nodes[i].a, f_.nodes[i].b, f_.nodes[i].c})
           if (from >= 0) std::erase(uses_[index(from)], static_cast<int>(i));
+    for (std::size_t i = 0; i < n; ++i) wait_for_picks(i);
     holds_.fill(kNone);
     const auto wide = [](const Node& x) { return bytes_of(x.kind) == 8; };
-    lanes_ = one ? 1 : std::any_of(f_.nodes.begin(), f_.nodes.end(), wide) ? 4 : 8;
+    lanes_ = one ? 1 : vector_ / (std::any_of(f_.nodes.begin(), f_.nodes.end(), wide) ? 8 : 4);
   }
 
   int lanes() const { return lanes_ * (stored_.back().vector + 1); }  // of a turn
@@ -56,8 +65,8 @@ class Encoder : public Xbyak::CodeGenerator {
     push(rbp);
     mov(rbp, rsp);
     for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
-    sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1) * kVector));
-    and_(rsp, -static_cast<int>(kVector));
+    sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1)) * static_cast<std::uint32_t>(vector_));
+    and_(rsp, -vector_);
     for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
     for (std::size_t i = 0; i < f_.nodes.size(); ++i)
       if (!uses_[i].empty() && is_spread(f_.nodes[i])) spread(static_cast<NodeId>(i));
@@ -68,7 +77,8 @@ class Encoder : public Xbyak::CodeGenerator {
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& node = f_.nodes[i];
       now_ = static_cast<int>(i);
-      if (!uses_[i].empty() && node.op != Op::Load && node.op != Op::Constant) compute(static_cast<NodeId>(i));
+      if (!uses_[i].empty() && !waits_[i] && node.op != Op::Load && node.op != Op::Constant)
+        compute(static_cast<NodeId>(i));
     }
     now_ = static_cast<int>(f_.nodes.size());
     for (const Stored& s : stored_) store(s);
@@ -80,10 +90,10 @@ class Encoder : public Xbyak::CodeGenerator {
     pop(rbp);
     vzeroupper();
     ret();
-    align(kVector);
+    align(static_cast<std::size_t>(vector_));
     L(pool_);
     for (const auto& [kind, bits] : constants_)
-      for (std::size_t at = 0; at < kVector; at += bytes_of(kind))
+      for (int at = 0; at < vector_; at += static_cast<int>(bytes_of(kind)))
         bytes_of(kind) == 4 ? dd(static_cast<std::uint32_t>(bits)) : dq(bits);
   }
 
@@ -107,10 +117,30 @@ class Encoder : public Xbyak::CodeGenerator {
     return uses.empty() || uses.back() <= now_;
   }
 
-  Xmm in(int r, Kind kind) const {
-    if (lanes_ * bytes_of(kind) == kVector) return Ymm(r);
-    return Xmm(r);
+  static bool compares(Op op) { return op == Op::Less || op == Op::AtMost || op == Op::Equal || op == Op::Differs; }
+  // A comparison that only chooses is done where it chooses, so that its bits need not become lanes.
+  void wait_for_picks(std::size_t i) {
+    const Node& n = f_.nodes[i];
+    const auto picks = [&](int by) { return index(by) < f_.nodes.size() && f_.at(by).op == Op::Pick; };
+    waits_[i] = masks_ && compares(n.op) && std::all_of(uses_[i].begin(), uses_[i].end(), picks);
+    if (!waits_[i]) return;
+    for (const NodeId from : {n.a, n.b}) {
+      auto& uses = uses_[index(from)];
+      uses.insert(uses.end(), uses_[i].begin(), uses_[i].end());
+      std::sort(uses.begin(), uses.end());
+    }
   }
+  // What the code of a node reads.
+  std::array<NodeId, 4> read_by(const Node& n) const {
+    if (n.a < 0 || !waits_[index(n.a)]) return {n.a, n.b, n.c, kNone};
+    return {f_.at(n.a).a, f_.at(n.a).b, n.b, n.c};
+  }
+
+  Xmm in(int r, Kind kind) const {
+    const std::size_t bytes = index(lanes_) * bytes_of(kind);
+    return bytes == 64 ? static_cast<Xmm>(Zmm(r)) : bytes == 32 ? static_cast<Xmm>(Ymm(r)) : Xmm(r);
+  }
+  static Xmm half_of(const Xmm& x) { return x.isZMM() ? static_cast<Xmm>(Ymm(x.getIdx())) : Xmm(x.getIdx()); }
   Xmm in(NodeId id) const { return in(register_[index(id)], f_.at(id).kind); }
 
   Xbyak::RegExp base(std::size_t operand) {
@@ -127,14 +157,14 @@ class Encoder : public Xbyak::CodeGenerator {
     const auto it = std::find(constants_.begin(), constants_.end(), std::pair(kind, bits));
     const auto at = static_cast<int>(it - constants_.begin());
     if (it == constants_.end()) constants_.emplace_back(kind, bits);
-    return ptr[rip + pool_ + at * static_cast<int>(kVector)];
+    return ptr[rip + pool_ + at * vector_];
   }
-  Address on_stack(NodeId id) { return ptr[rsp + slot_[index(id)] * static_cast<int>(kVector)]; }
+  Address on_stack(NodeId id) { return ptr[rsp + slot_[index(id)] * vector_]; }
 
   // ---- registers
   int take() {
     int best = kNone, last = kNone;
-    for (int r = 0; r < static_cast<int>(kRegisters); ++r) {
+    for (int r = 0; r < registers_; ++r) {
       if (pinned_ >> r & 1) continue;
       if (holds_[static_cast<std::size_t>(r)] == kNone) return best = r, pin(best);
       const int use = next_use(holds_[static_cast<std::size_t>(r)]);
@@ -218,7 +248,7 @@ class Encoder : public Xbyak::CodeGenerator {
   // One element for all, to the stack.
   void spread(NodeId id) {
     const Node& n = f_.at(id);
-    const Ymm to(0);
+    const Xmm to = one_ ? Xmm(0) : in(0, n.kind);
     const Address from = ptr[base(n.value)];
     if (operands_[n.value].truth) {
       vpbroadcastb(Xmm(0), from);
@@ -227,7 +257,7 @@ class Encoder : public Xbyak::CodeGenerator {
     } else if (bytes_of(n.kind) == 4) {
       vbroadcastss(to, from);
     } else {
-      vbroadcastsd(to, from);
+      vpbroadcastq(to, from);
     }
     slot_[index(id)] = slots_++;
     vmovups(on_stack(id), to);
@@ -239,14 +269,16 @@ class Encoder : public Xbyak::CodeGenerator {
     const bool commutes = n.op == Op::Add || n.op == Op::Mul || n.op == Op::And || n.op == Op::Or || n.op == Op::Xor ||
                           n.op == Op::Equal || n.op == Op::Differs;
     if (commutes && register_[index(a)] == kNone && register_[index(b)] != kNone) std::swap(a, b);
-    if (n.op == Op::Pick) {
+    if (n.op == Op::Pick && masks_) {
+      pick(id);
+    } else if (n.op == Op::Pick) {
       const Xmm mask = held(a), otherwise = held(n.c);
       const Xbyak::Operand& chosen = held_or_there(b);
       const Xmm to = result(id);
       is_float(n.kind)
           ? (n.kind == Kind::F32 ? vblendvps(to, otherwise, chosen, mask) : vblendvpd(to, otherwise, chosen, mask))
           : vpblendvb(to, otherwise, chosen, mask);
-    } else if (n.op == Op::Less || n.op == Op::AtMost || n.op == Op::Equal || n.op == Op::Differs) {
+    } else if (compares(n.op)) {
       compare(id, a, b);
     } else if (b >= 0) {
       const Xmm x = held(a);
@@ -256,13 +288,13 @@ class Encoder : public Xbyak::CodeGenerator {
       unary(id);
     }
     pinned_ = 0;
-    for (const NodeId from : {n.a, n.b, n.c})
+    for (const NodeId from : read_by(n))
       if (from >= 0 && dead(from)) drop(from);
   }
   Xmm result(NodeId id) {
     // An operand that is read for the last time leaves its register to the result.
     const Node& n = f_.at(id);
-    for (const NodeId from : {n.a, n.b, n.c})
+    for (const NodeId from : read_by(n))
       if (from >= 0 && dead(from) && register_[index(from)] != kNone) {
         const int r = register_[index(from)];
         drop(from);
@@ -297,11 +329,46 @@ class Encoder : public Xbyak::CodeGenerator {
       default: return vxorps(to, x, y);
     }
   }
+  // The number of a comparison of floats; its low bits are those of integers.
+  static std::uint8_t number_of(Op op) {
+    return op == Op::Less ? 0x11 : op == Op::AtMost ? 0x12 : op == Op::Equal ? 0 : 4;
+  }
+  void compare_bits(const Node& n) {
+    const Kind of = f_.at(n.a).kind;
+    const std::uint8_t how = number_of(n.op);
+    const Xmm x = held(n.a);
+    const Xbyak::Operand& y = held_or_there(n.b);
+    switch (of) {
+      case Kind::F32: return vcmpps(k1, x, y, how);
+      case Kind::F64: return vcmppd(k1, x, y, how);
+      case Kind::I32: return vpcmpd(k1, x, y, how & 7);
+      case Kind::I64: return vpcmpq(k1, x, y, how & 7);
+    }
+  }
+  void pick(NodeId id) {
+    const Node& n = f_.at(id);
+    const bool wide = bytes_of(n.kind) == 8;
+    if (waits_[index(n.a)]) {
+      compare_bits(f_.at(n.a));
+    } else {
+      const Xmm mask = held(n.a);
+      wide ? vpmovq2m(k1, mask) : vpmovd2m(k1, mask);
+    }
+    const Xmm otherwise = held(n.c);
+    const Xbyak::Operand& chosen = held_or_there(n.b);
+    const Xmm to = result(id);
+    wide ? vblendmpd(to | k1, otherwise, chosen) : vblendmps(to | k1, otherwise, chosen);
+  }
   void compare(NodeId id, NodeId a, NodeId b) {
     const Node& n = f_.at(id);
     const Kind of = f_.at(a).kind;
+    if (masks_) {
+      compare_bits(n);
+      const Xmm to = result(id);
+      return bytes_of(n.kind) == 8 ? vpmovm2q(to, k1) : vpmovm2d(to, k1);
+    }
     if (is_float(of)) {
-      const std::uint8_t how = n.op == Op::Less ? 0x11 : n.op == Op::AtMost ? 0x12 : n.op == Op::Equal ? 0 : 4;
+      const std::uint8_t how = number_of(n.op);
       const Xmm x = held(a);
       const Xbyak::Operand& y = held_or_there(b);
       return of == Kind::F32 ? vcmpps(result(id), x, y, how) : vcmppd(result(id), x, y, how);
@@ -330,19 +397,24 @@ class Encoder : public Xbyak::CodeGenerator {
     const Xmm x = held(n.a), to = result(id);
     switch (n.op) {
       case Op::Root: return single ? vsqrtps(to, x) : vsqrtpd(to, x);
-      case Op::Floor: return single ? vroundps(to, x, 9) : vroundpd(to, x, 9);
-      case Op::Ceil: return single ? vroundps(to, x, 10) : vroundpd(to, x, 10);
-      case Op::Round: return single ? vroundps(to, x, 8) : vroundpd(to, x, 8);
-      case Op::Half: vcvtps2ph(Xmm(to.getIdx()), x, 0); return vcvtph2ps(to, Xmm(to.getIdx()));
+      case Op::Floor: return round(to, x, single, 9);
+      case Op::Ceil: return round(to, x, single, 10);
+      case Op::Round: return round(to, x, single, 8);
+      case Op::Half: vcvtps2ph(half_of(to), x, 0); return vcvtph2ps(to, half_of(to));
       case Op::Whole: return single ? vcvtdq2ps(to, x) : vcvtdq2pd(to, x);
       case Op::Wider: return is_float(n.kind) ? vcvtps2pd(to, x) : vpmovsxdq(to, x);
       default: return vmovaps(to, x);  // Kept
     }
   }
+  void round(const Xmm& to, const Xmm& x, bool single, std::uint8_t how) {
+    if (masks_) return single ? vrndscaleps(to, x, how) : vrndscalepd(to, x, how);
+    single ? vroundps(to, x, how) : vroundpd(to, x, how);
+  }
   void narrower(NodeId id) {
     const Node& n = f_.at(id);
     const Xmm x = held(n.a);
     if (is_float(n.kind)) return vcvtpd2ps(result(id), x);
+    if (masks_) return vpmovqd(result(id), x);
     const int r = take();
     vextracti128(Xmm(r), Ymm(x.getIdx()), 1);
     vshufps(Xmm(r), Xmm(x.getIdx()), Xmm(r), 0x88);
@@ -360,15 +432,17 @@ class Encoder : public Xbyak::CodeGenerator {
       and_(byte[to.getRegExp()], 1);
     } else {  // a mask of 4-byte lanes to bytes 0 and 1
       const Xmm low(x.getIdx()), packed(take());
-      if (lanes_ == 8) {
+      if (masks_) {
+        vpmovdb(packed, x);
+      } else if (lanes_ == 8) {
         vextracti128(packed, Ymm(x.getIdx()), 1);
         vpackssdw(packed, low, packed);
       } else {
         vpackssdw(packed, low, low);
       }
-      vpacksswb(packed, packed, packed);
-      vpand(packed, packed, constant(Kind::I32, 0x01010101u));
-      lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
+      if (!masks_) vpacksswb(packed, packed, packed);
+      vandps(packed, packed, constant(Kind::I32, 0x01010101u));
+      lanes_ == 16 ? vmovups(to, packed) : lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
     }
     pinned_ = 0;
   }
@@ -376,58 +450,22 @@ class Encoder : public Xbyak::CodeGenerator {
   const Formula& f_;
   std::span<const Operand> operands_;
   std::span<const Stored> stored_;
-  std::vector<std::vector<int>> uses_;    // of each node: by which, in order; the number of nodes: it is stored
-  std::vector<int> register_, slot_;      // of each node
-  std::array<NodeId, kRegisters> holds_;  // of each register
+  std::vector<std::vector<int>> uses_;        // of each node: by which, in order; the number of nodes: it is stored
+  std::vector<int> register_, slot_;          // of each node
+  std::vector<bool> waits_;                   // of each node: it is computed where it is read
+  std::array<NodeId, kMostRegisters> holds_;  // of each register
   std::vector<std::pair<Kind, std::uint64_t>> constants_;
   Xbyak::Label pool_;
   Address there_ = ptr[rsp];
   Xmm here_;
   std::uint32_t pinned_ = 0;
-  int now_ = 0, slots_ = 0, lanes_ = 8;
-  bool one_;  // a turn is of one element
+  int now_ = 0, slots_ = 0, lanes_ = 0;
+  bool masks_;
+  int registers_, vector_;  // their number; bytes of each
+  bool one_;                // a turn is of one element
 };
-
-struct Unrolled {
-  Formula formula;
-  std::vector<Stored> stored;
-};
-// The formula of as many vectors at once: one waits for its results while another computes.
-Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, std::span<const Stored> stored,
-                      int vectors) {
-  Unrolled out;
-  std::vector<std::vector<NodeId>> of(static_cast<std::size_t>(vectors));
-  for (const Node& n : given.nodes)
-    for (int v = 0; v < vectors; ++v) {
-      auto& mine = of[static_cast<std::size_t>(v)];
-      const auto from = [&](NodeId id) { return id < 0 ? id : mine[static_cast<std::size_t>(id)]; };
-      Node copy = n;
-      copy.a = from(n.a), copy.b = from(n.b), copy.c = from(n.c);
-      if (n.op == Op::Load && !operands[n.value].spread) copy.vector = v;
-      mine.push_back(out.formula.add(copy));
-    }
-  for (const Stored& s : stored)
-    for (int v = 0; v < vectors; ++v)
-      out.stored.push_back({of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v});
-  return out;
-}
 
 }  // namespace
-
-ExecutableMemory::ExecutableMemory(std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  size_ = (bytes + page - 1) / page * page;
-  void* const got = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (got != MAP_FAILED) data_ = static_cast<unsigned char*>(got);
-}
-ExecutableMemory& ExecutableMemory::operator=(ExecutableMemory&& other) noexcept {
-  std::swap(data_, other.data_), std::swap(size_, other.size_);
-  return *this;
-}
-ExecutableMemory::~ExecutableMemory() {
-  if (data_) munmap(data_, size_);
-}
-bool ExecutableMemory::seal() { return mprotect(data_, size_, PROT_READ | PROT_EXEC) == 0; }
 
 bool can_encode() {
   static const bool can = [] {
@@ -442,11 +480,13 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   constexpr std::size_t kShort = 200;  // nodes: of more, the processor's registers would not hold both
   const bool two = turn == Turn::Vectors && given.nodes.size() <= kShort;
   const auto [formula, stored] = side_by_side(given, operands, given_stored, two ? 2 : 1);
-  constexpr std::size_t kEach = 96, kFrame = 2048;  // bytes of a node with its constant at most; of all else
+  // Few elements hardly fill vectors of half the width.
+  const bool full = turn == Turn::Vectors && vector_table().isa == std::string_view("avx512");
+  constexpr std::size_t kEach = 160, kFrame = 2048;  // bytes of a node with its constant at most; of all else
   MachineCode code{ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()))};
   if (!code.memory.data()) return code;
   try {
-    Encoder encoder(formula, operands, stored, turn == Turn::Element, code.memory);
+    Encoder encoder(formula, operands, stored, turn == Turn::Element, full, code.memory);
     encoder.write();
     encoder.ready();
     code.lanes = encoder.lanes();

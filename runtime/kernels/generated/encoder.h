@@ -1,42 +1,13 @@
-// From a formula to machine code (AVX2): a loop over vectors of lanes that reads operands from memory, computes in
-// registers and writes results to memory.
+// From a formula to machine code (AVX2 or AVX-512): a loop over vectors of lanes that reads operands from memory,
+// computes in registers and writes results to memory.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
-#include "runtime/kernels/generated/formula.h"
+#include "runtime/kernels/generated/executable_memory.h"
+#include "runtime/kernels/generated/unrolled.h"
 
 namespace shard::runtime::generated {
-
-struct Operand {
-  Kind kind;
-  bool truth = false;   // bytes 0 and 1, masks in lanes
-  bool spread = false;  // one element for all lanes of all vectors
-};
-struct Stored {
-  NodeId node;
-  std::size_t operand;  // not `spread`
-  int vector = 0;       // of a turn
-};
-
-// Memory that holds code; read and executed, not written.
-class ExecutableMemory {
- public:
-  ExecutableMemory() = default;
-  explicit ExecutableMemory(std::size_t bytes);  // to be written; none where the system has none
-  ExecutableMemory(ExecutableMemory&& other) noexcept { *this = std::move(other); }
-  ExecutableMemory& operator=(ExecutableMemory&& other) noexcept;
-  ~ExecutableMemory();
-  unsigned char* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  bool seal();  // false where the system refuses
-
- private:
-  unsigned char* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 // `at` has an address for each operand. All elements of a vector are read before any is written, so results may lie
 // where operands of the same elements do.

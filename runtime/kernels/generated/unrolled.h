@@ -1,0 +1,30 @@
+// A formula's operands in memory, and the formula of several vectors at once.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "runtime/kernels/generated/formula.h"
+
+namespace shard::runtime::generated {
+
+struct Operand {
+  Kind kind;
+  bool truth = false;   // bytes 0 and 1, masks in lanes
+  bool spread = false;  // one element for all lanes of all vectors
+};
+struct Stored {
+  NodeId node;
+  std::size_t operand;  // not `spread`
+  int vector = 0;       // of a turn
+};
+
+struct Unrolled {
+  Formula formula;
+  std::vector<Stored> stored;
+};
+// One vector waits for its results while another computes.
+Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, std::span<const Stored> stored,
+                      int vectors);
+
+}  // namespace shard::runtime::generated
