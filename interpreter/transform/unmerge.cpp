@@ -5,11 +5,13 @@
 #include <numeric>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/contract_spec.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
 namespace {
 
+using ir::ContractSpec;
 using ir::Graph;
 using ir::Node;
 using ir::Var;
@@ -44,15 +46,6 @@ Parts merge(const Shape& from, const Shape& to) {
   return next == from.size() && merged(out) ? out : Parts{};
 }
 
-struct Spec {  // of a contraction: a letter for each dimension
-  std::string x, y, out;
-  static Spec of(const Node& n) {
-    const std::string text = n.attrs.text("spec");
-    const std::size_t comma = text.find(','), arrow = text.find("->");
-    return {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
-  }
-};
-
 class Unmerger {
  public:
   Unmerger(const ir::OpTable& table, const Graph& g)
@@ -86,6 +79,8 @@ class Unmerger {
     const auto& layout = g_.type(v).sharding;
     return layout.split_axes().empty() && layout.unreduced.empty() && layout.reduced.empty();
   }
+
+  static ContractSpec spec_of(const Node& n) { return ir::read_spec(n.attrs.text("spec")); }
 
   // ---- which values could have finer dimensions
   void find(const Node& n) {
@@ -125,9 +120,9 @@ class Unmerger {
 
   // By letter; empty where both operands have it and differ.
   std::map<char, Shape> letters(const Node& n) const {
-    const Spec spec = Spec::of(n);
+    const ContractSpec spec = spec_of(n);
     std::map<char, Shape> out;
-    const auto take = [&](const std::string& text, Var v) {
+    const auto take = [&](std::string_view text, Var v) {
       const Parts mine = is_fine(v) ? parts(v) : as_is(v);
       for (std::size_t d = 0; d < mine.size(); ++d) {
         const auto [old, fresh] = out.emplace(text[d], mine[d]);
@@ -147,7 +142,7 @@ class Unmerger {
     if (!is_fine(n.inputs[0]) && !is_fine(n.inputs[1])) return {};
     const auto by_letter = letters(n);
     Parts out;
-    for (char l : Spec::of(n).out) {
+    for (char l : spec_of(n).out) {
       const auto found = by_letter.find(l);
       if (found == by_letter.end()) return {};
       out.push_back(found->second);
@@ -220,19 +215,14 @@ class Unmerger {
   }
 
   std::string finer_spec(const Node& n) const {
-    const Spec spec = Spec::of(n);
-    const std::string all = spec.x + spec.y;
+    const ContractSpec spec = spec_of(n);
+    std::string used = std::string(spec.x) + std::string(spec.y);
     std::map<char, std::string> finer;
-    char fresh = 'a';
     for (const auto& [letter, sizes] : letters(n)) {
       std::string& mine = finer[letter] = letter;
-      while (mine.size() < sizes.size()) {
-        while (all.find(fresh) != std::string::npos) fresh = fresh == 'z' ? 'A' : static_cast<char>(fresh + 1);
-        mine += fresh;
-        fresh = fresh == 'z' ? 'A' : static_cast<char>(fresh + 1);
-      }
+      for (; mine.size() < sizes.size(); used += mine.back()) mine += ir::fresh_letter(used);
     }
-    const auto text = [&](const std::string& letters) {
+    const auto text = [&](std::string_view letters) {
       return std::accumulate(letters.begin(), letters.end(), std::string(),
                              [&](std::string so_far, char l) { return std::move(so_far) + finer[l]; });
     };

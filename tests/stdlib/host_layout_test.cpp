@@ -47,6 +47,26 @@ TEST_CASE("comm tells what a call says") {
   CHECK_THAT(error("jit fn f(x) { comm(fn(x) = x, x) }\nf(ones([2]))"), Contains("outside"));
 }
 
+TEST_CASE("parts of an array that are joined again in their order, or round its end, move only edges") {
+  const std::string given = "mesh m = (@X: 4)\nlet x = shard arange(8.0).reshape([8, 1]) as P(@X)\n";
+  const auto both = [&](const std::string& f) {
+    return run(given + "jit fn f(x) = " + f + "\nprint(f(x)[:, 0], comm(f, x))");
+  };
+  CHECK(both("concat([x[6:], x[:2], x[2:6]])") == "[6. 7. 0. 1. 2. 3. 4. 5.] {ppermute: {count: 1, bytes: 8}}\n");
+  CHECK(both("concat(split(x, 4))") == "[0. 1. 2. 3. 4. 5. 6. 7.] {}\n");
+  CHECK(both("grad(fn(x) = sum(concat([x[1:], x[:1]]) * x[::-1]))(x)").substr(0, 34) ==
+        "[ 0. 14. 12. 10.  8.  6.  4.  2.] ");  // of the sum of x[i] * x[8 - i]
+  SECTION("other parts stay what they are") {
+    const auto values = [&](const std::string& f) { return run(given + "jit fn f(x) = " + f + "\nprint(f(x)[:, 0])"); };
+    CHECK(values("concat([x[6:], x[2:6], x[:2]])") == "[6. 7. 2. 3. 4. 5. 0. 1.]\n");
+    CHECK(values("concat([x[4:], x[4:]])") == "[4. 5. 6. 7. 4. 5. 6. 7.]\n");
+    CHECK(values("concat([x[4:], x[:2]])") == "[4. 5. 6. 7. 0. 1.]\n");
+    CHECK(values("concat([x[4:], (x + 1)[:4]])") == "[4. 5. 6. 7. 1. 2. 3. 4.]\n");
+    CHECK(run("jit fn f(x) = concat([x[1:, :2], x[:1, 1:]])\nprint(f(arange(6).reshape([2, 3])))") ==
+          "[[3 4]\n [1 2]]\n");
+  }
+}
+
 TEST_CASE("print joins with blanks, at once or when the program runs") {
   CHECK(run("print()\nprint(1, \"a\", [2.0])") == "\n1 a [2.0]\n");
   CHECK(run("jit fn f(x) {\n  print(\"x\", x, {a: [x + 1]})\n  print(\"traced\", x.shape)\n  x\n}\nlet a = f(array([1, "

@@ -2,6 +2,7 @@
 // slice.cpp's and reshaping.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts
 // alone would allow them.
 #include <algorithm>
+#include <optional>
 
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/moving_steps.h"
@@ -12,9 +13,57 @@ namespace {
 
 std::int64_t rank_of(const Builder& b, Var x) { return static_cast<std::int64_t>(b.type(x).shape.size()); }
 
+struct Stretch {
+  Var of;
+  std::int64_t from, to;
+};
+
+// What v shows of another array: a stretch along this axis (from the end), and all of the other dimensions. Looked for
+// near the end of what is recorded, where parts to be joined stand.
+std::optional<Stretch> stretch(const Builder& b, Var v, std::int64_t axis) {
+  constexpr std::size_t kNear = 64;
+  const auto& nodes = b.graph().nodes;
+  for (std::size_t back = 1; back <= std::min(kNear, nodes.size()); ++back) {
+    const ir::Node& n = nodes[nodes.size() - back];
+    if (n.outputs.size() != 1 || n.outputs[0] != v) continue;
+    if (n.op != b.core().slice) return std::nullopt;
+    Shape shape = b.type(n.inputs[0]).shape;
+    const Ints &start = n.attrs.ints("start"), &limit = n.attrs.ints("limit"), &step = n.attrs.ints("step");
+    if (start.size() < static_cast<std::size_t>(-axis)) return std::nullopt;
+    const std::size_t i = start.size() - static_cast<std::size_t>(-axis);
+    if (step[i] != 1 || limit[i] == ir::kWhole) return std::nullopt;
+    shape[shape.size() - static_cast<std::size_t>(-axis)] = limit[i] - start[i];
+    if (shape != b.type(v).shape) return std::nullopt;
+    return Stretch{n.inputs[0], start[i], limit[i]};
+  }
+  return std::nullopt;
+}
+
+// The array that is cut in parts and joined again in their order, or from one of them on round the end: itself or
+// turned, so that where it is split nothing or the edges of blocks move, and not the parts.
+std::optional<Var> joined_again(Builder& b, std::span<const Var> in, std::int64_t axis) {
+  if (in.size() < 2) return std::nullopt;
+  std::optional<Stretch> first, last;
+  std::int64_t size = 0, joined = 0;
+  for (Var v : in) {
+    const auto part = stretch(b, v, axis);
+    if (!part) return std::nullopt;
+    const Shape& whole = b.type(part->of).shape;
+    size = whole[whole.size() - static_cast<std::size_t>(-axis)];
+    if (size == 0 || (last && (part->of != last->of || part->from != last->to % size))) return std::nullopt;
+    if (!first) first = part;
+    last = part;
+    joined += part->to - part->from;
+  }
+  if (joined != size) return std::nullopt;
+  if (first->from == 0) return first->of;
+  return b.call("rotate", {first->of}, {{"axis", axis}, {"shift", size - first->from}});
+}
+
 Vars concat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (in.empty()) fail("shape", "concat of an empty list");
   const std::int64_t axis = from_end(integer_or(attrs, "axis", 0), rank_of(b, in[0]), "concat");
+  if (const auto whole = joined_again(b, in, axis)) return {*whole};
   return {join_parts(b, {in.begin(), in.end()}, axis)};
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "grammar/stable_sort.h"
+#include "interpreter/ir/contract_spec.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/complex.h"
 #include "stdlib/ops/hlo.h"
@@ -14,14 +15,8 @@ namespace shard::stdlib {
 
 namespace {
 
-// "bmk,bkn->bmn": one letter a dimension, covering the last dimensions of each array.
-struct ContractSpec {
-  std::string_view x, y, out;
-};
-ContractSpec read_spec(std::string_view text) {
-  auto comma = text.find(','), arrow = text.find("->");
-  return {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
-}
+using ir::ContractSpec;
+using ir::read_spec;
 
 // ---- the kernel
 // Brings a contraction to matrix products. Dimensions fall into four groups: batch (in x, y and the result), rows (x
@@ -381,9 +376,7 @@ Var contract_transpose(Builder& b, const NodeView& n, int operand, std::span<con
 
 std::vector<Mapped> contract_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {
   auto spec = read_spec(call.attrs.text("spec"));
-  std::string all = std::string(spec.x) + std::string(spec.y);
-  char fresh = 'a';
-  while (all.find(fresh) != std::string::npos) fresh = fresh == 'z' ? 'A' : static_cast<char>(fresh + 1);
+  const char fresh = ir::fresh_letter(std::string(spec.x) + std::string(spec.y));
   std::string x(spec.x), y(spec.y), out = fresh + std::string(spec.out);
   if (in[0].mapped) x = fresh + x;
   if (in[1].mapped) y = fresh + y;
