@@ -45,7 +45,9 @@ std::string json_of(const Estimate& e) {
 
 std::string json(const std::vector<Prediction>& calls, const Prediction& most, const Chip& chip,
                  const grammar::SourceMap& sources) {
-  std::string out = "{\"chip\": " + lang::json_string(chip.name) + ", " + json_of(most.of) + ", \"calls\": [";
+  std::string out = "{\"chip\": " + lang::json_string(chip.name) +
+                    (chip.stack.empty() ? "" : ", \"stack\": " + lang::json_string(chip.stack)) + ", " +
+                    json_of(most.of) + ", \"calls\": [";
   for (const Prediction& f : calls)
     out += (&f == calls.data() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
            ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
@@ -59,7 +61,7 @@ int estimate(const Arguments& a) {
   const std::string trace = a.value("--trace"), page_file = a.value("--html");
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
-  const std::vector<Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
+  const std::vector<Chip> chips = read_chips(a.value("--chip"), a.settings.devices, a.value("--stack"));
   if (chips.empty()) return 1;
   const std::string as_written = text;
   DryRun script(a.settings, as_json, simulated(chips));
@@ -93,6 +95,9 @@ Command estimate_command() {
       {{"file", "The script (- reads it from standard input)", Option::Word, true},
        {"--chip", "Its name in the module `chips`, or a script that ends with a record; several with commas",
         Option::Value, true},
+       {"--stack",
+        "The software that runs there: xla (without this), maxtext-2023, nemo-2025, ...; see help chips.stacks",
+        Option::Value},
        {"--json", "One JSON object on standard output, and nothing of the script's"},
        {"--advise", "Try other meshes, layouts of lines that wait, and less kept memory; say what is better"},
        {"--html", "Write a page for a browser: timeline, memory, mesh, collectives, the script with its costs",

@@ -114,7 +114,7 @@ int plan(const Arguments& a) {
   const std::string top = a.value("--top");
   const auto shown = number_of(top.empty() ? (a.has("--json") ? "20000" : "10") : top, 1, 20000);
   if (!shown) return misused("--top takes a number from 1 on, not '" + top + "'");
-  const std::vector<cost_model::Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
+  const std::vector<cost_model::Chip> chips = read_chips(a.value("--chip"), a.settings.devices, a.value("--stack"));
   if (chips.empty()) return 1;
   if (!search(s, a, chips[0])) return 130;
   write_out(a.has("--json") ? json(s, a, static_cast<std::size_t>(*shown))
@@ -127,18 +127,20 @@ int plan(const Arguments& a) {
 }  // namespace
 
 Command plan_command() {
-  return {"plan",
-          "Predict a script for every way to divide the devices and every value of settings; the best first",
-          {{"file", "The script", Option::Word, true},
-           {"--chip", "Its name in the module `chips`, or a script that ends with a record", Option::Value, true},
-           {"--axes", "Mesh axes whose sizes are open: data,model", Option::Value},
-           {"--over", "A setting with the values to try: micro=1,2,4; may stand several times", Option::Values},
-           {"--rules", "Which axis each name of the script's `rules` lies on is open"},
-           {"--most", "With --rules: how many candidates are predicted at most: 1000", Option::Value},
-           {"--top", "How many lines: 10", Option::Value},
-           {"--json", "A JSON array of all candidates, the best first"}},
-          true,
-          plan};
+  return {
+      "plan",
+      "Predict a script for every way to divide the devices and every value of settings; the best first",
+      {{"file", "The script", Option::Word, true},
+       {"--chip", "Its name in the module `chips`, or a script that ends with a record", Option::Value, true},
+       {"--stack", "The software that runs there, as for estimate: xla (without this), nemo-2025, ...", Option::Value},
+       {"--axes", "Mesh axes whose sizes are open: data,model", Option::Value},
+       {"--over", "A setting with the values to try: micro=1,2,4; may stand several times", Option::Values},
+       {"--rules", "Which axis each name of the script's `rules` lies on is open"},
+       {"--most", "With --rules: how many candidates are predicted at most: 1000", Option::Value},
+       {"--top", "How many lines: 10", Option::Value},
+       {"--json", "A JSON array of all candidates, the best first"}},
+      true,
+      plan};
 }
 
 }  // namespace shard::cli

@@ -17,6 +17,7 @@ namespace shard::cost_model {
 
 struct Chip {
   std::string name;
+  std::string stack;                                     // of software, where one was asked for: whose shares these are
   std::vector<std::pair<runtime::DType, double>> flops;  // of products, by the elements' type
   double memory = 0, bandwidth = 0;                      // bytes that a program may use; bytes/s
   // The mesh fills domains of chips from its last axis on. One number: all chips of a domain reach one another alike,

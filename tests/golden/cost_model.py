@@ -73,6 +73,38 @@ def types_without_a_rate_are_made_of_products_of_others():
 
 
 @case
+def a_stack_says_what_its_software_reaches_of_a_chip():
+    # Fill and memory cost nothing here, so that a kernel of blocks takes its operations at its own share of the peak alone.
+    text = 'import chips\nfor c in [chips.a100_80, chips.h100, chips.b200] {{ let there = chips.on(c, chips.stacks.{}); print(there.kernel_share, there.fill, there.woven) }}\n'
+    share = lambda stack: [[float(x) for x in line.split()] for line in shard('run', script(text.format(stack))).stdout.splitlines()]
+    fill = [312e12 / 108, 989e12 / 132, 2250e12 / 148]
+    for k, (kernel, terms, woven) in enumerate(share('composer_2023')):
+        near(kernel, 0.33 * 0.946 * 0.57 ** k, 'a kernel of the A100 keeps 0.57 of its share on each next architecture')
+        near(terms, 236 * fill[k] / fill[0], 'a tile fills in the same seconds')
+        near(woven, 0, 'nothing is woven')
+    for kernel, terms, woven in share('nemo_2025'):
+        near(kernel, 0.48, 'kernels written for each architecture')
+        near(terms, 236, 'fill')
+    path = script('jit fn f(x, w) = x @ w\nprint(f(zeros([512, 1024], bf16), zeros([1024, 256], bf16)))\nprint(estimate(f, zeros([512, 1024], bf16), zeros([1024, 256], bf16), chip: "h100", stack: "composer-2023").step_seconds)\n')
+    ask = lambda *args: shard('estimate', path, '--chip', 'h100', '--json', *args)
+    said = {stack: json.loads(ask('--stack', stack).stdout) for stack in ('xla', 'composer-2023')}
+    check(said['xla']['step_seconds'] == json.loads(ask().stdout)['step_seconds'], 'xla is what is meant without one')
+    check(said['xla']['stack'] == 'xla' and said['composer-2023']['stack'] == 'composer-2023', 'is said')
+    check(said['xla']['step_seconds'] < said['composer-2023']['step_seconds'], 'the older one is slower there')
+    p = shard('run', path)
+    check(abs(float(p.stdout.split()[-1]) / said['composer-2023']['step_seconds'] - 1) < 1e-4, 'the function takes it too', p)
+    p = shard('estimate', path, '--chip', 'h100', '--stack', 'nemo-2024')
+    check(p.returncode == 1 and 'no stack "nemo-2024"' in p.stderr and 'did you mean "nemo-2025"?' in p.stderr and 'megatron-2022' in p.stderr, 'names those known', p)
+    for c, stack, runs in (('v5e', 'nemo-2025', 'GPUs of NVIDIA'), ('h100', 'maxtext-2023', 'TPUs'), ('cpu', 'nemo-2025', 'GPUs of NVIDIA')):
+        p = shard('estimate', path, '--chip', c, '--stack', stack)
+        check(p.returncode == 1 and runs in p.stderr, f'{stack} on {c}', p)
+    p = shard('estimate', path, '--chip', 'h100', '--stack', 'nemo-2025')
+    check('1 x h100, nemo-2025' in p.stdout, 'on the page', p)
+    p = shard('plan', path, '--over', 'micro=1', '--chip', 'v5e', '--stack', 'nemo-2025')
+    check(p.returncode == 1 and 'GPUs of NVIDIA' in p.stderr, 'plan takes it', p)
+
+
+@case
 def tiles_waves_and_fill():
     # 200 x 100 in tiles of 64 x 64: 4 x 2 = 8 tiles, 2 waves of 5; each costs (k + fill). In tiles of 64 x 32, at 0.9 of the
     # rate, 7 x 2 = 14 tiles, 3 waves of half the size.

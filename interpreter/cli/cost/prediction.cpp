@@ -136,7 +136,7 @@ const Prediction& DryRun::on(const Chip& chip) {
   return *most;
 }
 
-std::vector<Chip> read_chips(const std::string& words, int devices) {
+std::vector<Chip> read_chips(const std::string& words, int devices, const std::string& stack) {
   std::vector<Chip> chips;
   const auto machine = make_machine({});
   lang::Interpreter& in = machine->interpreter();
@@ -150,7 +150,7 @@ std::vector<Chip> read_chips(const std::string& words, int devices) {
       const lang::Value v = file ? in.run(word, std::move(text)) : lang::Value::string(word);
       const std::vector<lang::Value> one{v};
       for (const lang::Value& chip : v.items() ? *v.items() : one) {
-        chips.push_back(stdlib::chip_of(in, chip, in.context().span()));
+        chips.push_back(stdlib::chip_of(in, chip, in.context().span(), stack));
         if (chips.back().name.empty()) chips.back().name = word;
         if (const auto n = std::llround(chips.back().simulated); n > 1 && devices % n != 0)
           in.fail("chip", in.context().span(),

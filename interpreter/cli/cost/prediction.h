@@ -54,8 +54,8 @@ class DryRun {
 };
 
 // "h100,mine.shard": names of the module `chips`, or scripts that end with a record. Empty where one is told to be
-// none.
-std::vector<cost_model::Chip> read_chips(const std::string& words, int devices);
+// none. `stack`: the software on them.
+std::vector<cost_model::Chip> read_chips(const std::string& words, int devices, const std::string& stack = {});
 bool simulated(const std::vector<cost_model::Chip>& chips);  // whether all are machines that simulate devices
 
 std::string spaced(std::string_view words);                                    // `given_away` as "given away"

@@ -103,7 +103,7 @@ std::string spaced(std::string_view words) {
 
 std::string chips_text(const Prediction& f, const cost_model::Chip& chip) {
   return std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
-         (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "");
+         (chip.stack.empty() ? "" : ", " + chip.stack) + (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "");
 }
 
 std::string line_text(const grammar::SourceMap& sources, grammar::Span at, std::size_t width) {

@@ -13,27 +13,53 @@ using cost_model::Chip;
 using lang::Interpreter;
 using lang::Value;
 
-// The chips of the module: "a100-80" is its field a100_80.
-std::vector<std::pair<std::string, Value>> module_chips(Interpreter& in, grammar::Span span) {
-  const Value module = in.load_module("chips", span);
-  std::vector<std::pair<std::string, Value>> out;
-  for (const auto& field : module.fields()->fields) {
-    const lang::Record* chip = field.second.fields();
-    if (const Value* own = chip ? chip->find("name") : nullptr; own && own->is_string()) out.push_back(field);
+using Named = std::vector<std::pair<std::string, Value>>;
+
+// The records with a `name` among these fields: chips of the module ("a100-80" is its field a100_80), and its `stacks`.
+Named named_records(const lang::Record& fields) {
+  Named out;
+  for (const auto& field : fields.fields) {
+    const lang::Record* record = field.second.fields();
+    if (const Value* own = record ? record->find("name") : nullptr; own && own->is_string()) out.push_back(field);
   }
   return out;
 }
 
-Value named_chip(Interpreter& in, const std::string& name, grammar::Span span) {
+Named module_chips(Interpreter& in, grammar::Span span) {
+  return named_records(*in.load_module("chips", span).fields());
+}
+
+Value named(Interpreter& in, const Named& all, const std::string& name, const std::string& what, grammar::Span span) {
   std::vector<std::string> names;
-  for (const auto& [field, value] : module_chips(in, span)) {
+  for (const auto& [field, value] : all) {
     names.push_back(value.fields()->find("name")->str());
     if (names.back() == name || field == name) return value;
   }
   std::vector<std::string> notes{"the module `chips` has " + lang::joined(names)};
   if (auto near = grammar::near_miss(name, names)) notes.push_back("did you mean \"" + *near + "\"?");
-  notes.emplace_back("a record of your own works as well: `help chips` shows the fields");
-  in.fail("chip", span, "there is no chip \"" + name + "\"", std::move(notes));
+  if (what == "chip") notes.emplace_back("a record of your own works as well: `help chips` shows the fields");
+  in.fail(what, span, "there is no " + what + " \"" + name + "\"", std::move(notes));
+}
+
+Value named_chip(Interpreter& in, const Value& v, grammar::Span span) {
+  return v.is_string() ? named(in, module_chips(in, span), v.str(), "chip", span) : v;
+}
+
+// The chip's record with what this software reaches of it: `on` of the module.
+Value on_stack(Interpreter& in, const Value& chip, const std::string& stack, grammar::Span span) {
+  const Value module = in.load_module("chips", span);
+  const Value of = named(in, named_records(*module.fields()->find("stacks")->fields()), stack, "stack", span);
+  const lang::Record* record = chip.fields();
+  if (!record) return chip;
+  const Value* domain = record->find("domain");
+  const std::string runs_on = of.fields()->find("runs_on")->str();
+  const std::string kind = record->find("capability") ? "gpu" : domain && domain->items() ? "tpu" : "other";
+  if (runs_on != "all" && runs_on != kind)
+    in.fail("stack", span,
+            "the stack \"" + stack + "\" runs on " +
+                (runs_on == "gpu" ? "GPUs of NVIDIA: chips with the field `capability`"
+                                  : "TPUs: chips whose `domain` is a torus"));
+  return in.call(*module.fields()->find("on"), std::vector<Value>{chip, of}, span);
 }
 
 double positive(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
@@ -59,8 +85,9 @@ void read_flops(Interpreter& in, const lang::Record& record, Chip& chip, grammar
 
 }  // namespace
 
-Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
-  const Value v = given.is_string() ? named_chip(in, given.str(), span) : given;
+Chip chip_of(Interpreter& in, const Value& given, grammar::Span span, const std::string& stack) {
+  const Value record_given = named_chip(in, given, span);
+  const Value v = stack.empty() ? record_given : on_stack(in, record_given, stack, span);
   const lang::Record* record = v.fields();
   if (!record)
     in.fail("chip", span, "a chip is a record or the name of one, and this is " + lang::kind_name(v),
@@ -69,8 +96,10 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
   read_flops(in, *record, chip, span);
   for (const auto& [name, value] : record->fields) {
     if (name == "flops") continue;
-    if (name == "name" || name == "described") {
-      (name == "name" ? chip.name : chip.described) = in.text(value, span, "`" + name + "` of a chip");
+    if (name == "name" || name == "described" || name == "stack") {
+      (name == "name"    ? chip.name
+       : name == "stack" ? chip.stack
+                         : chip.described) = in.text(value, span, "`" + name + "` of a chip");
     } else if (name == "domain") {
       chip.domain.clear();
       const std::vector<Value> one{value};
@@ -86,7 +115,7 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
       for (const cost_model::ChipField& f : cost_model::chip_fields())
         if (f.name == name) chip.*f.value = positive(in, value, span, name), known = true;
       if (!known) {
-        std::vector<std::string> names{"flops", "domain", "name", "described"};
+        std::vector<std::string> names{"flops", "domain", "name", "described", "stack"};
         for (const cost_model::ChipField& f : cost_model::chip_fields()) names.emplace_back(f.name);
         const auto near = grammar::near_miss(name, names);
         in.fail("chip", span, "a chip has no field `" + name + "`",
@@ -114,8 +143,9 @@ std::vector<Chip> all_chips(Interpreter& in) {
 }
 
 std::optional<Chip> take_chip(Interpreter& in, lang::BoundArgs& a) {
-  const auto x = take_named(a, "chip");
-  return x ? std::optional(chip_of(in, x->value, x->span)) : std::nullopt;
+  const auto x = take_named(a, "chip"), stack = take_named(a, "stack");
+  if (!x) return std::nullopt;
+  return chip_of(in, x->value, x->span, stack ? in.text(stack->value, stack->span, "`stack`") : "");
 }
 
 }  // namespace shard::stdlib

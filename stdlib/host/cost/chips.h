@@ -9,10 +9,12 @@
 
 namespace shard::stdlib {
 
-// Errors name what is missing or of the wrong kind, and the chips that there are.
-cost_model::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span);
+// Errors name what is missing or of the wrong kind, and the chips and stacks that there are. `stack`: the software that
+// runs there (`stacks` in the module `chips`); empty: as the record has it.
+cost_model::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span,
+                         const std::string& stack = {});
 std::vector<cost_model::Chip> all_chips(lang::Interpreter& in);  // of the module
-// The argument `chip:`, taken out of those that are a function's; nothing where there is none.
+// The arguments `chip:` and `stack:`, taken out of those that are a function's; nothing where there is none.
 std::optional<cost_model::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
 
 // The call on the chip, its state handed over.

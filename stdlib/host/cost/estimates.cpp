@@ -227,7 +227,9 @@ lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& 
 
 void register_estimates(Interpreter& in) {
   in.define({"estimate", "estimate(f, xs...)",
-             "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record): "
+             "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record; "
+             "`stack: "
+             "\"nemo-2025\"`: one of its `stacks` runs there): "
              "{step_seconds, compute_seconds, exposed_communication_seconds, peak_bytes_per_device, fits, "
              "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as `comm(f, "
              "xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
