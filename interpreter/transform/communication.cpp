@@ -35,6 +35,7 @@ std::int64_t total(const Account& a) {
 void add(Account& to, Account part, std::int64_t times) {
   for (CommRecord& r : part.comm) {
     r.bytes *= times;
+    r.sent *= times;
     r.count *= times;
     if (r.count > 0) to.comm.push_back(std::move(r));
   }
@@ -57,7 +58,9 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
       std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
       r.op = n.op;
       r.given = given(g, n);
-      r.bytes = ir::comm_cost(*n.op->comm, r.given, together).bytes;
+      const ir::CommCost cost = ir::comm_cost(*n.op->comm, r.given, together);
+      r.bytes = cost.bytes;
+      r.sent = cost.sent;
       if (const auto* note = n.attrs.get<ir::Note>("why")) r.why = note->why;
       r.span = n.span;
       if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));

@@ -227,19 +227,21 @@ print("not shown", ring(x))
     check(re.sub(r'computes .*|\d+ of temporaries', '', step) == """step(f32[16,4], f32[8@X,16])
   at case.shard:3, on 4 devices (@X: 4)
    2 | fn loss(w, x) = mean((x @ w) ** 2)
-     |   psum  @X  256 bytes  inserted
-     |     `x @ w` of f32[8@X,16] (given) and f32[8@X,4] is a sum over @X; `w -
+     |   psum  @X  256 bytes  sends 384  inserted
+     |     `x @ w` of f32[8@X,16] (`x`) and f32[8@X,4] is a sum over @X; `w -
      |       0.1 * grad(loss)(w, x)` of line 3 wants it as f32[16,4]
   communicates  1 psum of 256 bytes
+  a device sends  384 bytes in rings
   a device holds  384 bytes of arguments, 256 of results, 
   """, 'step', p)
     check(re.sub(r'\d+ of temporaries', '', ring) == """ring(f32[8@X,16])
   at case.shard:4, on 4 devices (@X: 4)
    5 | for i in 0..3 { x = ppermute(x, @X, shift: 1) }
-     |   ppermute    @X  3 times  384 bytes  written
+     |   ppermute    @X  3 times  384 bytes  sends 384  written
    6 | x + all_gather(x, @X)[0]
-     |   all_gather  @X           512 bytes  written
+     |   all_gather  @X           512 bytes  sends 384  written
   communicates  3 ppermute of 384 bytes, 1 all_gather of 512 bytes
+  a device sends  768 bytes in rings
   a device holds  128 bytes of arguments, 128 of results, 
   computes  128 floating point operations on all devices together
 """, 'ring', p)
@@ -250,7 +252,7 @@ jit fn total(p, x) { print("ran", x); sum(x @ p.w) }
 explain(total, {w: ones([4, 2])}, shard ones([8, 4]) as P(@X))
 """)
     p = shard(path)
-    check(p.returncode == 0 and p.stdout.startswith("total({w: f32[4,2]}, f32[8@X,4])\n") and re.search(r'psum +@X +4 bytes  inserted', p.stdout)
+    check(p.returncode == 0 and p.stdout.startswith("total({w: f32[4,2]}, f32[8@X,4])\n") and re.search(r'psum +@X +4 bytes  sends +6  inserted', p.stdout)
           and '\nran' not in p.stdout and p.stdout.count('ran') == 2, 'the builtin, which shows the code twice', p)
     p = shard('explain', script('mesh m = (@X: 4)\nprint(zeros([2]))\n'))
     check(p.returncode == 0 and p.stdout.startswith('nothing is compiled'), 'nothing', p)

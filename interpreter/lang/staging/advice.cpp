@@ -22,15 +22,9 @@ constexpr std::size_t kCostliest = 4, kRounds = 3, kSpecs = 12;
 constexpr double kBetter = 0.99, kMoreWork = 1.5;
 constexpr auto kTime = std::chrono::seconds(1);
 
-std::int64_t sent(const CommRecord& r, const runtime::Mesh& mesh) {
-  std::int64_t devices = 1;
-  for (const std::string& axis : r.axes) devices *= mesh.size_of(*mesh.find(axis));
-  return ir::comm_cost(*r.op->comm, r.given, devices).sent * r.count;
-}
-
 std::int64_t sent(const transform::Program& p) {
   std::int64_t all = 0;
-  for (const CommRecord& r : p.communication) all += sent(r, *p.mesh);
+  for (const CommRecord& r : p.communication) all += r.sent;
   return all;
 }
 
@@ -183,8 +177,7 @@ class Search {
     std::vector<const CommRecord*> records;
     for (const CommRecord& r : p.communication)
       if (r.why) records.push_back(&r);
-    stable_sort(records,
-                [&](const CommRecord* a, const CommRecord* b) { return sent(*a, *p.mesh) > sent(*b, *p.mesh); });
+    stable_sort(records, [&](const CommRecord* a, const CommRecord* b) { return a->sent > b->sent; });
     if (records.size() > kCostliest) records.resize(kCostliest);
     std::vector<std::vector<Constraint>> out;
     for (const CommRecord* r : records) {
