@@ -40,6 +40,15 @@ let w = f(z)
 let after = memory_stats().device
 print("held {after.bytes_in_use - before.bytes_in_use} more, the most is at least {min(after.peak_bytes_in_use, 768)}, of {after.bytes_limit}")
 '''
+FULL = '''mesh m = (@d: 8)
+let w = shard ones([16, 64]) as P(@d)   # 512 bytes on a device
+jit fn f(w) = sin(w) + cos(w).sum()
+let a = f(w)
+print("one fits")
+let b = f(a)
+let c = f(b)
+print(sum(a) + sum(b) + sum(c))
+'''
 UNEVEN = 'is not shared out evenly to all'   # of a mesh that not all processes have the same number of devices of
 # Of the second process: what is done to it while devices wait for one another, what the others say of it, and the job's status.
 FAULTS = [(signal.SIGKILL, 137, 'process 1 has ended in line 11'), (signal.SIGSTOP, 1, 'process 1 did not come to `a compiled call` in line 11 within 2 s')]
@@ -53,11 +62,12 @@ def says(p, status, *wanted):
     return f'status {p.returncode}, not {status}; missing {missing} in\n{said[:900]}'
 
 
-def launched(shard, engine, text, *words):
+def launched(shard, engine, text, *words, **more):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'script.shard')
         open(path, 'w').write(text)
-        return subprocess.run([shard, 'launch', '-n', '2', *words, '--engine', engine, path], capture_output=True, text=True, timeout=SECONDS)
+        return subprocess.run([shard, 'launch', '-n', '2', *words, '--engine', engine, path], capture_output=True, text=True, timeout=SECONDS,
+                              env={**os.environ, **more})
 
 
 def started(shard, engine, folder, *words):
@@ -125,6 +135,8 @@ def main():
                ('devices', lambda: says(launched(a.shard, engine, 'print(len(devices()), process_count(), map(fn(d) = d.process, devices()))',
                                                  '--devices', '6'), 0, '6 2 [0, 0, 0, 1, 1, 1]')),
                ('a mesh of one process', lambda: says(launched(a.shard, engine, MESH_OF.format(3)), 0, '55')),
+               ('full memory', lambda: says(launched(a.shard, engine, FULL, SHARD_TEST_DEVICE_BYTES='1200'), 1, 'one fits', 'script.shard:6:9: error: a device has no memory left',
+                                            'out of memory allocating 512 bytes', 'on each device: 512 bytes of argument 1, f32[16@d,64]; 512 bytes of a result')),
                ('memory', lambda: says(launched(a.shard, engine, MEMORY), 0, 'held 512 more, the most is at least 768, of 1073741824')),
                ('an uneven mesh', lambda: says(launched(a.shard, engine, MESH_OF.format(6)), 1, 'a mesh of 6 devices ' + UNEVEN)),
                ('apart', lambda: says(launched(a.shard, engine, MESH_OF.format(2), '--engine-process'), 0, '55'))]
