@@ -2,10 +2,10 @@
 """Scripts on engine xla in several processes: a plug-in whose client has the devices of all of them (tests/plugin), and what a plug-in for
 one process says.
 
-    xla_processes.py SHARD FOLDER NODES_PLUGIN [--all] [-n N]      closes with "N passed, N failed"
+    xla_processes.py SHARD FOLDER NODES_PLUGIN [--all] [-n N] [--faults N]      closes with "N passed, N failed"
 
 FOLDER: as xla_run.py has it, whose plug-in computes. Programs print what one process with engine lockstep prints. --all: every program that
-xla_run.py runs; else those of PROGRAMS.
+xla_run.py runs; else those of PROGRAMS. --faults: how often each.
 """
 import argparse, os, signal, subprocess, sys, tempfile, time
 
@@ -116,6 +116,7 @@ def main():
     for word in ('shard', 'folder', 'nodes'): options.add_argument(word, type=os.path.abspath)
     options.add_argument('--all', action='store_true')
     options.add_argument('-n', type=int, default=2)
+    options.add_argument('--faults', type=int, default=1)
     a = options.parse_args()
     path = xla_run.plugin_or_leave(a.folder)
     os.environ['SHARD_TEST_INNER_PLUGIN'] = path
@@ -128,7 +129,7 @@ def main():
     scripts = [s for s in xla_run.programs() if fits(s)] if a.all else [os.path.join(ROOT, p) for p in PROGRAMS]
     checks = [(os.path.relpath(s, ROOT), lambda s=s: xla_run.compared(a.shard, engine, s, several, UNEVEN)) for s in scripts]
     checks += [(f'{kind.name} {words}', lambda k=kind, s=status, w=wanted, o=words: fault(a.shard, engine, k, s, w, *o))
-               for kind, status, wanted in FAULTS for words in ((), ('--transport', 'tcp'))]
+               for kind, status, wanted in FAULTS for words in ((), ('--transport', 'tcp')) for _ in range(a.faults)]
     checks += [('Ctrl-C', lambda: interrupted(a.shard, engine)),
                ('a plug-in of one process', lambda: says(launched(a.shard, one, 'print(1)'), 1, 'works in one process alone, and there are 2',
                                                          '`shard run --engine xla`')),
