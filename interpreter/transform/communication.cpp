@@ -78,4 +78,21 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
   return out;
 }
 
+double work_of_one(const ir::Graph& global, const runtime::Mesh& mesh) {
+  double out = 0;
+  for (const Node& n : global.nodes) {
+    out += points_of(global, n);
+    const ir::RegionEdges wiring = ir::region_edges(n);
+    const bool per_device = is(n, ir::Structure::Manual);
+    const double times = static_cast<double>(per_device ? mesh.size_of(n.attrs.axes()) : wiring.turns);
+    double once = 0;
+    for (const auto& region : n.regions) {
+      const double own = work_of_one(*region, mesh);
+      once = wiring.chooser ? std::max(once, own) : once + own;
+    }
+    out += once * (wiring.chooser ? 1 : times);
+  }
+  return out;
+}
+
 }  // namespace shard::transform

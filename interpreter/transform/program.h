@@ -37,6 +37,7 @@ struct Program {
   Distinct distinct;  // of `local`
   std::vector<CommRecord> communication;
   double flops = 0;  // over all devices
+  double ideal = 0;  // flops of one device that does it all; 0: not known
   // False for targets that want the types of results and nothing else (Passes::partition): all but `mesh` and `results`
   // is empty then, and layouts are those that types tell.
   bool partitioned = true;

@@ -9,6 +9,7 @@
 #include "interpreter/ir/collective.h"
 #include "interpreter/ir/why.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/transform/pipeline.h"
 #include "runtime/array/stop.h"
 
@@ -97,12 +98,6 @@ class Constrained {
   const ir::OpTable& table_;
   const runtime::MeshRef& mesh_;
 };
-
-std::string two_places(double x) {  // 1.47
-  const auto hundredths = std::llround(x * 100);
-  return std::to_string(hundredths / 100) + "." + std::to_string(hundredths % 100 / 10) +
-         std::to_string(hundredths % 10);
-}
 
 class Search {
  public:

@@ -281,6 +281,12 @@ std::vector<std::string> communication(const CompiledCall& call) {
   return parts;
 }
 
+std::string two_places(double x) {
+  const auto hundredths = std::llround(x * 100);
+  return std::to_string(hundredths / 100) + "." + std::to_string(hundredths % 100 / 10) +
+         std::to_string(hundredths % 10);
+}
+
 std::string explained(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
   std::string out = heading(call, sources) + lines(call, sources, prices);
   const std::vector<std::string> parts = communication(call);
@@ -295,7 +301,13 @@ std::string explained(const CompiledCall& call, const grammar::SourceMap& source
                  "");
   const std::int64_t devices = call.mesh ? call.mesh->size() : 1;
   out += "  computes  " + in_thousands(call.plan->flops()) + " floating point operations";
-  return out + (devices > 1 ? " on all devices together\n" : "\n");
+  out += devices > 1 ? " on all devices together\n" : "\n";
+  constexpr double kMore = 1.1;  // weights that all devices update cost so little
+  const exec::Program& p = call.plan->program();
+  if (p.ideal > 0 && p.flops >= kMore * p.ideal)
+    out += "    " + two_places(p.flops / p.ideal) + " times the " + in_thousands(static_cast<std::int64_t>(p.ideal)) +
+           " of one device: the rest is computed on more than one\n";
+  return out;
 }
 
 }  // namespace shard::lang

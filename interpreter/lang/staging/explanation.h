@@ -28,6 +28,7 @@ std::string why_text(const ir::Why& why, const ir::OpDef& op, const std::vector<
                      const grammar::SourceMap& sources, grammar::Span here);
 // {value, wanted, made, line, by, beside, terms}: types with layouts as text, lines, the code that wanted it.
 Value why_record(const ir::Why& why, const grammar::SourceMap& sources);
+std::string two_places(double x);                                                               // 1.47
 std::string code_at(const grammar::SourceMap& sources, grammar::Span span, std::size_t width);  // on one line
 
 }  // namespace shard::lang
