@@ -1,6 +1,7 @@
 #include "interpreter/lang/staging/explanation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "grammar/characters.h"
