@@ -25,10 +25,10 @@ std::string collectives_json(const Prediction& f, const Chip& chip, const gramma
     out += (out.ends_with('[') ? "{" : ", {") + ("\"kind\": " + lang::json_string(r.kind)) + ", \"axes\": [" +
            grammar::separated(r.axes, ", ", lang::json_string) +
            "], \"line\": " + std::to_string(source_line(sources, r.span)) + ", \"count\": " + std::to_string(r.count) +
-           ", \"bytes\": " + std::to_string(r.bytes) +
+           ", \"bytes\": " + std::to_string(r.bytes) + ", \"sent\": " + std::to_string(r.sent) +
            ", \"seconds\": " + number(cost_model::collective_seconds(chip, *f.call.mesh, r)) + ", \"why\": " +
            lang::json_string(r.written ? "written"
-                             : r.why   ? lang::why_text(*r.why, *r.op, sources, r.span)
+                             : r.why   ? lang::why_text(*r.why, *r.op, f.call.names, sources, r.span)
                                        : "inserted") +
            "}";
   }

@@ -7,12 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "grammar/characters.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/launch/launch.h"
 #include "runtime/channel/fault_injection.h"
@@ -188,7 +190,7 @@ bool all_joined(const LaunchJob& job, int board_fd) {
 }
 
 // Starts the job and attends to it; over TCP its processes come together meanwhile, in a thread.
-int run_job(const LaunchJob& job) {
+Ended run_job(const LaunchJob& job) {
   // Ctrl-C in a loop that reads is for what runs there, which gets it from the terminal too.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     std::signal(
@@ -199,13 +201,14 @@ int run_job(const LaunchJob& job) {
   Arrival arrival(job.count);
   Meeting at;
   if (job.hosts.empty()) at.board = runtime::ProgressBoard::make(job.count);
-  const auto close_board = [&](int status) {
+  const auto close_board = [&](Ended ended) {
     if (at.board >= 0) close(at.board);
-    return status;
+    return ended;
   };
   if (!job.tcp) {
-    const int status = attend(start_all(job, at), job, "", stop, arrival);
-    return close_board(status == 0 && !all_joined(job, at.board) ? 1 : status);
+    Ended ended = attend(start_all(job, at), job, "", stop, arrival);
+    if (ended.status == 0 && !all_joined(job, at.board)) ended.status = 1;
+    return close_board(std::move(ended));
   }
   at.token = runtime::new_token();
   runtime::Coordinator coordinator(job.address, job.port, job.count, at.token);
@@ -231,21 +234,45 @@ int run_job(const LaunchJob& job) {
     }
     apart = true;
   });
-  int status = attend(std::move(children), job, at.coordinator, stop, arrival);
+  Ended ended = attend(std::move(children), job, at.coordinator, stop, arrival);
   // The commands have ended; what they started elsewhere has to have, too.
   const auto until = std::chrono::steady_clock::now() + kLeaving;
-  while (status == 0 && !apart && std::chrono::steady_clock::now() < until)
+  while (ended.status == 0 && !apart && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   over = true;
   meeting.join();
-  if (status == 0 && !left.empty()) {
+  if (ended.status == 0 && !left.empty()) {
     std::fprintf(stderr,
                  "error: process %s still runs, and the command that started it has ended\n"
                  "note: `--ssh` takes a command that ends when what it runs there does, as ssh\n",
                  numbers(left).c_str());
-    status = 1;
+    ended.status = 1;
   }
-  return close_board(status);
+  return close_board(std::move(ended));
+}
+
+// Hosts of which a process did not come are left out of the job, which has fewer devices then. False: too few are left.
+bool leave_out(LaunchJob& job, Settings& settings, const std::vector<int>& absent) {
+  if (job.at_least == 0 || absent.empty()) return true;
+  std::vector<std::string> gone, there;
+  for (const int i : absent)
+    if (const std::string& host = job.hosts[static_cast<std::size_t>(i)];
+        std::find(gone.begin(), gone.end(), host) == gone.end())
+      gone.push_back(host);
+  for (const std::string& host : job.hosts)
+    if (std::find(gone.begin(), gone.end(), host) == gone.end()) there.push_back(host);
+  const auto left = static_cast<int>(there.size());
+  if (left < job.at_least) {
+    std::fprintf(stderr, "error: without %s %d processes are left, and --min-processes wants %d\n",
+                 grammar::separated(gone, ", ").c_str(), left, job.at_least);
+    return false;
+  }
+  if (!settings.takes_all_devices()) settings.devices = settings.devices / job.count * left;
+  job.count = left;
+  job.hosts = std::move(there);
+  std::fprintf(stderr, "note: %s left out: the job goes on with %d processes\n",
+               (grammar::separated(gone, ", ") + (gone.size() > 1 ? " are" : " is")).c_str(), left);
+  return true;
 }
 
 int launch(const Arguments& a) {
@@ -269,6 +296,17 @@ int launch(const Arguments& a) {
     if (!restarts) return misused("--restarts takes how often, not '" + a.value("--restarts") + "'");
     job.restarts = *restarts;
   }
+  if (a.values.contains("--min-processes")) {
+    const auto least = number_of(a.value("--min-processes"), 1, job.count);
+    if (!least)
+      return misused("--min-processes takes 1 to " + n + ", the number of -n, not '" + a.value("--min-processes") +
+                     "'");
+    if (job.hosts.empty() || job.restarts == 0)
+      return misused(
+          "--min-processes says how many are enough where a host does not come again: it takes --restarts "
+          "and --hosts or --hostfile");
+    job.at_least = *least;
+  }
   job.log_dir = a.value("--log-dir");
   if (std::error_code failed;
       !job.log_dir.empty() && (std::filesystem::create_directories(job.log_dir, failed), failed))
@@ -279,15 +317,16 @@ int launch(const Arguments& a) {
   job.words = child_words(a, *settings);
   job.reads = a.words[0] == "repl";
   if (is_program(a.words[0])) job.program = std::filesystem::absolute(a.words[0]).string();
-  int status = run_job(job);
+  Ended ended = run_job(job);
   Settings again = *settings;  // a fault is over once its job has failed
   again.faults.clear();
-  job.words = child_words(a, again);
-  for (int i = 1; status != 0 && i <= job.restarts && asked_to_end == 0; ++i) {
-    std::fprintf(stderr, "the job ended with status %d: restart %d of %d\n", status, i, job.restarts);
-    status = run_job(job);
+  for (int i = 1; ended.status != 0 && i <= job.restarts && asked_to_end == 0; ++i) {
+    if (!leave_out(job, again, ended.absent)) break;
+    job.words = child_words(a, again);
+    std::fprintf(stderr, "the job ended with status %d: restart %d of %d\n", ended.status, i, job.restarts);
+    ended = run_job(job);
   }
-  return status;
+  return ended.status;
 }
 
 }  // namespace
@@ -312,6 +351,8 @@ Command launch_command() {
        {"--port-range", "A-B: where all of them wait", Option::Value},
        {"--start-timeout", "How long all may take to come: 60s", Option::Value},
        {"--restarts", "How often a job that failed is started again, to go on from its last checkpoint", Option::Value},
+       {"--min-processes", "How many are enough where a host does not come again: restarts leave it out",
+        Option::Value},
        {"--log-dir",
         "A folder: all that each process says, in process_0.log and so on; of a job that fails also its last 64 "
         "collectives, in process_0.last",

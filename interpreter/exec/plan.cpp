@@ -32,11 +32,41 @@ void Run::turn(bool endless) const {
   if (stop.step() && (endless || stop.due())) end_run(stop);
 }
 
+namespace {
+
+// Beyond the array at times: then nobody reads there.
+void* moved(void* p, std::int64_t bytes) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes));
+}
+
+void* address(const Plan& p, const Loc& loc, const Run& r, void* base) {
+  std::int64_t offset = loc.offset;
+  if (loc.terms != Loc::kNoTerms)
+    for (auto [axis, step] : p.terms[static_cast<std::size_t>(loc.terms)]) offset += step * r.coordinates[axis];
+  return moved(base, offset);
+}
+
+// `at`: operands, results, then the scratch of a control.
+inline void run_step(const Step& s, Run& r, void* const* at) {
+  try {
+    if (s.control) {
+      s.control->run(r, at, at + s.ins, static_cast<char*>(at[s.ins + s.outs]));
+    } else if (Timing* const timing = r.hooks.timing) {
+      const auto start = Timing::Clock::now();
+      s.kernel(at, at + s.ins);
+      timing->ran(s.node, start);
+    } else {
+      s.kernel(at, at + s.ins);
+    }
+  } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, s.span, e.what()); }
+}
+
+}  // namespace
+
 void Plan::run(Run& r, char* const* base) const {
   constexpr std::size_t kFew = 24;
   std::array<void*, kFew> few;
   std::vector<void*> many;
-  Timing* const timing = r.hooks.timing;
   for (const Step& s : steps) {
     r.ask();
     std::size_t n = s.ins + s.outs + (s.control ? 1u : 0u);
@@ -45,23 +75,8 @@ void Plan::run(Run& r, char* const* base) const {
       if (many.size() < n) many.resize(n);
       at = many.data();
     }
-    const Loc* loc = locs.data() + s.first;
-    for (std::size_t i = 0; i < n; ++i) {
-      std::int64_t offset = loc[i].offset;
-      if (loc[i].terms != Loc::kNoTerms)
-        for (auto [axis, step] : terms[static_cast<std::size_t>(loc[i].terms)]) offset += step * r.coordinates[axis];
-      at[i] = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(base[loc[i].slot]) +
-                                      static_cast<std::uintptr_t>(offset));
-    }
-    try {
-      if (s.control) {
-        s.control->run(r, at, at + s.ins, static_cast<char*>(at[s.ins + s.outs]));
-      } else {
-        const auto start = timing ? Timing::Clock::now() : Timing::Clock::time_point{};
-        s.kernel(at, at + s.ins);
-        if (timing) timing->ran(s.node, start);
-      }
-    } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, s.span, e.what()); }
+    for (std::size_t i = 0; i < n; ++i) at[i] = address(*this, locs[s.first + i], r, base[locs[s.first + i].slot]);
+    run_step(s, r, at);
   }
 }
 
@@ -75,52 +90,113 @@ void take(void* to, const void* from, std::int64_t bytes) {
 
 char* bytes_of(void* p) { return static_cast<char*>(p); }
 
+// Memory for a few things, or from the heap for more of them.
+template <class T, std::size_t kFew>
+class Room {
+ public:
+  explicit Room(std::size_t n) : many_(n > kFew ? new T[n] : nullptr), data_(many_ ? many_.get() : few_.data()) {
+    std::fill_n(data_, n, T{});
+  }
+  T& operator[](std::size_t i) { return data_[i]; }
+  T* at(std::size_t i) { return data_ + i; }
+
+ private:
+  std::array<T, kFew> few_;
+  std::unique_ptr<T[]> many_;
+  T* data_;
+};
+
+// A plan that runs turn after turn: its addresses are computed once for even turns and once for odd ones, between which
+// buffers change places, and those of rows move on.
+class Turns {
+ public:
+  explicit Turns(const Plan& plan)
+      : plan_(plan), slots_(plan.slots()), base_(2 * slots_), step_(slots_), at_(2 * plan.locs.size()) {}
+  // Where a slot lies in turn 0 and in turn 1, or in all; and one that moves on by so many bytes a turn.
+  void set(std::size_t slot, void* even, void* odd) { base_[slot] = even, base_[slots_ + slot] = odd; }
+  void set(std::size_t slot, void* all) { set(slot, all, all); }
+  void moving(std::size_t slot, void* first, std::int64_t bytes) {
+    set(slot, first, moved(first, bytes));
+    step_[slot] = bytes;
+  }
+  // Once all slots are set.
+  void begin(const Run& r) {
+    const std::size_t n = plan_.locs.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const Loc& loc = plan_.locs[i];
+      const auto slot = static_cast<std::size_t>(loc.slot);
+      at_[i] = address(plan_, loc, r, base_[slot]), at_[n + i] = address(plan_, loc, r, base_[slots_ + slot]);
+      if (step_[slot]) moving_.emplace_back(i, 2 * step_[slot]);
+    }
+  }
+  void run(Run& r, std::int64_t turn) {
+    void** const at = at_.at(turn % 2 ? plan_.locs.size() : 0);
+    for (const Step& s : plan_.steps) {
+      r.ask();
+      run_step(s, r, at + s.first);
+    }
+    for (const auto& [i, step] : moving_) at[i] = moved(at[i], step);
+  }
+
+ private:
+  const Plan& plan_;
+  std::size_t slots_;
+  Room<void*, 32> base_;  // by slot, of even turns, then of odd ones
+  Room<std::int64_t, 16> step_;
+  Room<void*, 64> at_;  // as `base_`, by place in `locs`
+  std::vector<std::pair<std::size_t, std::int64_t>> moving_;
+};
+
 }  // namespace
 
 void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const {
-  std::vector<char*> base(body.slots(), nullptr), now(carry), next(carry);
-  for (std::size_t i = 0; i < consts; ++i) base[1 + i] = bytes_of(in[i]);
-  base[body.arena_slot()] = mine;
+  Turns turns(body);
+  for (std::size_t i = 0; i < consts; ++i) turns.set(1 + i, in[i]);
+  turns.set(body.arena_slot(), mine);
   for (std::size_t i = 0; i < carry; ++i) {
-    now[i] = next[i] = bytes_of(out[i]);
-    if (!in_place[i]) (length % 2 ? now : next)[i] = mine + buffers[i];  // the last turn writes the result
+    void *now = out[i], *next = now;
+    if (!in_place[i]) (length % 2 ? now : next) = mine + buffers[i];  // the last turn writes the result
+    turns.set(1 + consts + i, now, next);
+    turns.set(body.result_slot(i), next, now);
+    take(now, in[consts + i], carry_bytes[i]);
   }
-  for (std::size_t i = 0; i < carry; ++i) take(now[i], in[consts + i], carry_bytes[i]);
+  const auto rows_of = [&](std::size_t slot, void* all, std::int64_t step) {
+    turns.moving(slot, reverse ? moved(all, (length - 1) * step) : all, reverse ? -step : step);
+  };
+  for (std::size_t i = 0; i < rows; ++i) rows_of(1 + consts + carry + i, in[consts + carry + i], row_step[i]);
+  for (std::size_t i = 0; i < stacked; ++i) rows_of(body.result_slot(carry + i), out[carry + i], stacked_step[i]);
+  turns.begin(r);
   for (std::int64_t t = 0; t < length; ++t) {
     r.turn();
-    std::int64_t row = reverse ? length - 1 - t : t;
-    for (std::size_t i = 0; i < carry; ++i) base[1 + consts + i] = now[i], base[body.result_slot(i)] = next[i];
-    for (std::size_t i = 0; i < rows; ++i)
-      base[1 + consts + carry + i] = bytes_of(in[consts + carry + i]) + row * row_step[i];
-    for (std::size_t i = 0; i < stacked; ++i)
-      base[body.result_slot(carry + i)] = bytes_of(out[carry + i]) + row * stacked_step[i];
-    body.run(r, base.data());
-    std::swap(now, next);
+    turns.run(r, t);
   }
 }
 
 void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const {
-  std::vector<char*> ask(condition.slots(), nullptr), base(body.slots(), nullptr), now(carry), next(carry);
-  for (std::size_t i = 0; i < condition_consts; ++i) ask[1 + i] = bytes_of(in[i]);
-  for (std::size_t i = 0; i < body_consts; ++i) base[1 + i] = bytes_of(in[condition_consts + i]);
-  ask[condition.arena_slot()] = mine + condition_at;
-  ask[condition.result_slot(0)] = mine + verdict;
-  base[body.arena_slot()] = mine;
+  Turns ask(condition), turns(body);
+  for (std::size_t i = 0; i < condition_consts; ++i) ask.set(1 + i, in[i]);
+  for (std::size_t i = 0; i < body_consts; ++i) turns.set(1 + i, in[condition_consts + i]);
+  ask.set(condition.arena_slot(), mine + condition_at);
+  ask.set(condition.result_slot(0), mine + verdict);
+  turns.set(body.arena_slot(), mine);
   for (std::size_t i = 0; i < carry; ++i) {
-    now[i] = next[i] = bytes_of(out[i]);
-    if (!in_place[i]) next[i] = mine + buffers[i];
+    void *const now = out[i], *const next = in_place[i] ? now : mine + buffers[i];
+    ask.set(1 + condition_consts + i, now, next);
+    turns.set(1 + body_consts + i, now, next);
+    turns.set(body.result_slot(i), next, now);
+    take(now, in[condition_consts + body_consts + i], carry_bytes[i]);
   }
-  for (std::size_t i = 0; i < carry; ++i) take(now[i], in[condition_consts + body_consts + i], carry_bytes[i]);
-  while (true) {
+  ask.begin(r);
+  turns.begin(r);
+  std::int64_t t = 0;
+  for (;; ++t) {
     r.turn(true);
-    for (std::size_t i = 0; i < carry; ++i) ask[1 + condition_consts + i] = now[i];
-    condition.run(r, ask.data());
+    ask.run(r, t);
     if (!mine[verdict]) break;
-    for (std::size_t i = 0; i < carry; ++i) base[1 + body_consts + i] = now[i], base[body.result_slot(i)] = next[i];
-    body.run(r, base.data());
-    std::swap(now, next);
+    turns.run(r, t);
   }
-  for (std::size_t i = 0; i < carry; ++i) take(out[i], now[i], carry_bytes[i]);
+  for (std::size_t i = 0; t % 2 && i < carry; ++i)
+    if (!in_place[i]) take(out[i], mine + buffers[i], carry_bytes[i]);
 }
 
 void BranchChoice::run(Run& r, void* const* in, void* const* out, char* mine) const {

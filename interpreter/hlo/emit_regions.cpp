@@ -123,6 +123,7 @@ Values Emitter::scan(const Inside& at, const ir::RegionEdges& wiring) {
     start.push_back(broadcast(zero, at.out[i].shape));
   }
   for (std::size_t i = 0; i < claims.size(); ++i) start.push_back(to_.constant(runtime::DType::Bool, {}, 1));
+  if (wiring.turns == 0) return {start.begin() + 1, start.end()};  // there is no row to take
 
   const auto more = [&](const Values& turn) {
     return compare(turn[0], to_.integer(runtime::DType::I32, {}, wiring.turns), "LT");

@@ -16,6 +16,7 @@ struct Why {
   struct Value {
     runtime::Type type;  // whole, with its layout over all axes
     grammar::Span made;  // of the node that made it; of no source: an argument
+    int argument = -1;   // which of the call's
   };
   Value value;                // as it was there
   runtime::Type wanted;       // as it was wanted

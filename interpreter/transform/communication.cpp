@@ -35,6 +35,7 @@ std::int64_t total(const Account& a) {
 void add(Account& to, Account part, std::int64_t times) {
   for (CommRecord& r : part.comm) {
     r.bytes *= times;
+    r.sent *= times;
     r.count *= times;
     if (r.count > 0) to.comm.push_back(std::move(r));
   }
@@ -57,7 +58,9 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
       std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
       r.op = n.op;
       r.given = given(g, n);
-      r.bytes = ir::comm_cost(*n.op->comm, r.given, together).bytes;
+      const ir::CommCost cost = ir::comm_cost(*n.op->comm, r.given, together);
+      r.bytes = cost.bytes;
+      r.sent = cost.sent;
       if (const auto* note = n.attrs.get<ir::Note>("why")) r.why = note->why;
       r.span = n.span;
       if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));
@@ -71,6 +74,23 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
       for (const auto& region : n.regions) add(out, account(*region, mesh), wiring.turns);
     }
     out.flops += points_of(g, n) * devices;
+  }
+  return out;
+}
+
+double work_of_one(const ir::Graph& global, const runtime::Mesh& mesh) {
+  double out = 0;
+  for (const Node& n : global.nodes) {
+    out += points_of(global, n);
+    const ir::RegionEdges wiring = ir::region_edges(n);
+    const bool per_device = is(n, ir::Structure::Manual);
+    const double times = static_cast<double>(per_device ? mesh.size_of(n.attrs.axes()) : wiring.turns);
+    double once = 0;
+    for (const auto& region : n.regions) {
+      const double own = work_of_one(*region, mesh);
+      once = wiring.chooser ? std::max(once, own) : once + own;
+    }
+    out += once * (wiring.chooser ? 1 : times);
   }
   return out;
 }

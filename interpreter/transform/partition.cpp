@@ -86,8 +86,9 @@ Var Partitioner::add_param(const Type& global, const Sharding& layout) {
   return b_.param(local_type(global, layout, layout.split_axes() | layout.unreduced | (global.varying & blocked_)));
 }
 
-void Partitioner::set(Var global, Var local, const Sharding& layout, grammar::Span span) {
+void Partitioner::set(Var global, Var local, const Sharding& layout, grammar::Span span, int argument) {
   values_[at(global)] = PlacedValue{local, closed(layout), span, {}};
+  values_[at(global)].argument = argument;
 }
 
 void Partitioner::set_steady(Var global, int outer_index) { values_[at(global)].outer = outer_index; }
@@ -98,7 +99,7 @@ ir::Why::Value Partitioner::seen(Var v, const Sharding& layout) const {
   Type t = g_.type(v);
   t.mesh = context_.mesh;
   t.sharding = closed(layout);
-  return {std::move(t), values_[at(v)].span};
+  return {std::move(t), values_[at(v)].span, values_[at(v)].argument};
 }
 
 // The node at hand, and what v meets there.
@@ -419,13 +420,15 @@ Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const ru
   ir::Builder b(table);
   b.set_local(mesh);
   Partitioner top(context, b, graph, layouts, {}, nullptr);
-  for (Var p : graph.params) top.set(p, top.add_param(graph.type(p), layouts.of[at(p)]), layouts.of[at(p)], {});
+  for (int argument = 0; Var p : graph.params)
+    top.set(p, top.add_param(graph.type(p), layouts.of[at(p)]), layouts.of[at(p)], {}, argument++);
   top.run();
   Partitioned out;
   Vars results;
   for (Var r : graph.results) {
     Sharding layout = as_typed(evened(*mesh, graph.type(r).shape, layouts.of[at(r)]), graph.type(r),
                                mesh->of_kind(runtime::AxisKind::Explicit));
+    const ir::SpanScope made(b, top.seen(r, layout).made);  // what a result is moved by has the line that made it
     results.push_back(top.need(r, layout));
     layout.reduced = graph.type(r).sharding.reduced;
     out.results.push_back(std::move(layout));

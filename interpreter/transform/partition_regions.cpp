@@ -101,9 +101,11 @@ Bodies Partitioner::run_bodies(const Node& n, std::size_t index, const ir::Regio
   }
   for (std::size_t e = 0; e < wiring.edges.size(); ++e) {
     const ir::RegionEdge& edge = wiring.edges[e];
+    const bool stays = edge.operand && edge.results.empty();  // nothing else comes round
+    const int argument = stays ? values_[at(n.inputs[*edge.operand])].argument : -1;
     for (auto [r, i] : edge.params) {
       const Var p = n.regions[r]->params[i];
-      out.parts[r].set(p, out.parts[r].add_param(n.regions[r]->type(p), layouts[e]), layouts[e], {});
+      out.parts[r].set(p, out.parts[r].add_param(n.regions[r]->type(p), layouts[e]), layouts[e], {}, argument);
       if (edge.constant()) out.parts[r].set_steady(p, static_cast<int>(*edge.operand));
     }
   }

@@ -27,6 +27,7 @@ struct PlacedValue {
   };
   std::vector<Copy> copies;                                       // other layouts it was brought into
   std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is unreduced
+  int argument = -1;                  // it is this one of the call, or what a turn of a loop gets of it
   int outer = -1;                     // a loop's constant: its position among the node's inputs
   const ir::Node* repeats = nullptr;  // it only has elements of a smaller value, and this made it
   ir::Var whole = {};  // of what is unreduced: to be added to the sum, laid out alike; none where nothing is
@@ -58,17 +59,17 @@ class Partitioner {
 
   void run();
   ir::Var add_param(const ir::Type& global, const Sharding& layout);
-  void set(ir::Var global, ir::Var local, const Sharding& layout, grammar::Span span);
+  void set(ir::Var global, ir::Var local, const Sharding& layout, grammar::Span span, int argument = -1);
   void set_steady(ir::Var global, int outer_index);
   // v in this layout; reductions that the layout does not keep are finished. `asking`: who needs it, where that is not
   // the node at hand.
   ir::Var need(ir::Var v, const Sharding& layout, const Asking* asking = nullptr);
   const std::vector<ExtraConst>& extra() const { return extra_; }
   const Sharding& wanted(ir::Var v) const;
+  ir::Why::Value seen(ir::Var v, const Sharding& layout) const;
 
  private:
   AxisSet unfinished(ir::Var v) const;
-  ir::Why::Value seen(ir::Var v, const Sharding& layout) const;
   Asking asking(ir::Var v) const;
   std::shared_ptr<const ir::Why> why(ir::Var v, const Sharding& want, Asking asked) const;
   void finish(ir::Var v);  // into the layout that propagation wants

@@ -75,5 +75,7 @@ struct Account {
   double flops = 0;  // over all devices
 };
 Account account(const ir::Graph& local, const runtime::Mesh* mesh);
+// Floating point operations of a global graph on one device: what devices compute above it is computed more than once.
+double work_of_one(const ir::Graph& global, const runtime::Mesh& mesh);
 
 }  // namespace shard::transform

@@ -138,7 +138,9 @@ Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::M
   parts.local = simplify(table, parts.local);
   after("simplify", parts.local, options);
   for (std::size_t i = 0; i < results.size(); ++i) results[i].layout = std::move(parts.results[i]);
-  return settle(table, std::move(parts.local), mesh, arguments, std::move(results), options);
+  Program out = settle(table, std::move(parts.local), mesh, arguments, std::move(results), options);
+  out.ideal = work_of_one(whole, *mesh);
+  return out;
 }
 
 }  // namespace shard::transform

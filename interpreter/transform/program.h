@@ -21,6 +21,7 @@ struct CommRecord {  // one collective as one call runs it
   std::string kind;  // "psum", "all_gather", "psum_scatter", "all_to_all", "ppermute", "pmax", "pmin", "pprod"
   std::vector<std::string> axes;
   std::int64_t bytes = 0;  // the larger of what one device gives and gets, times count
+  std::int64_t sent = 0;   // what one device sends to others where they stand in a ring, times count
   std::int64_t count = 1;  // more than one inside loops
   bool written = false;    // by the program, not by the partitioner
   grammar::Span span;
@@ -36,6 +37,7 @@ struct Program {
   Distinct distinct;  // of `local`
   std::vector<CommRecord> communication;
   double flops = 0;  // over all devices
+  double ideal = 0;  // flops of one device that does it all; 0: not known
   // False for targets that want the types of results and nothing else (Passes::partition): all but `mesh` and `results`
   // is empty then, and layouts are those that types tell.
   bool partitioned = true;

@@ -6,7 +6,7 @@
 
 namespace shard::xla {
 
-void InFlight::add(runtime::pjrt::Run run) { runs_.push_back({std::move(run), place_ ? place_() : grammar::Span()}); }
+void InFlight::add(runtime::pjrt::Run run, Notes held) { runs_.push_back({std::move(run), place(), std::move(held)}); }
 
 void InFlight::wait_for_room() {
   constexpr std::size_t kAhead = 2;
@@ -27,6 +27,7 @@ void InFlight::wait_for_first() {
     });
   } catch (const runtime::RuntimeError& e) {
     runs_.clear();  // they have its results
+    if (e.code == "memory") throw grammar::Error("memory", one.span, e.what(), one.held());
     if (e.code != "engine") throw;
     // The plug-in may be the first to know that another process has gone, and does not know which.
     for (int i = 0; i < 20 && processes_; ++i) {

@@ -7,6 +7,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/lowering.h"
 #include "interpreter/hlo/module.h"
+#include "interpreter/xla/full_memory.h"
 #include "runtime/mesh/device_array.h"
 #include "runtime/mesh/part.h"
 
@@ -74,7 +75,7 @@ BlocksRef to_devices(const pjrt::ClientRef& client, const std::shared_ptr<InFlig
   return std::make_shared<const Blocks>(client, in_flight, std::move(blocks));
 }
 
-class Compiled final : public exec::Measured {
+class Compiled final : public exec::Measured, public std::enable_shared_from_this<Compiled> {
  public:
   Compiled(std::shared_ptr<const exec::Program> p, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
            runtime::Pool& pool_given, pjrt::ClientRef client, std::shared_ptr<InFlight> in_flight,
@@ -104,6 +105,17 @@ class Compiled final : public exec::Measured {
     check_shared();
     meet();
     if (entering_) entering_();
+    try {
+      return computed(args, donate, hooks);
+    } catch (const runtime::RuntimeError& e) {
+      if (e.code != "memory") throw;
+      throw grammar::Error("memory", in_flight_->place(), e.what(), largest_arrays(*this, arguments_, sources_));
+    }
+  }
+
+ private:
+  std::vector<ArrayRef> computed(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
+                                 const exec::Hooks& hooks) const {
     std::vector<bool> last(args.size());  // nobody else holds it: it may be given away
     for (std::size_t i = 0; i < args.size() && i < donate.size(); ++i)
       last[i] = donate[i] && args[i].use_count() == 1 && args[i]->elsewhere.use_count() <= 1;
@@ -128,7 +140,10 @@ class Compiled final : public exec::Measured {
       in_flight_->wait_for_room();
       pjrt::Run begun = version.executable->begin(lists, kept);
       out = std::move(begun.results);
-      in_flight_->add(std::move(begun));
+      in_flight_->add(std::move(begun), [weak = weak_from_this()] {
+        const auto call = weak.lock();
+        return call ? largest_arrays(*call, call->arguments_, call->sources_) : std::vector<std::string>();
+      });
     } catch (...) {
       let_go();
       throw;
@@ -141,7 +156,6 @@ class Compiled final : public exec::Measured {
     return results(out);
   }
 
- private:
   struct Version {  // which arguments are given away is said when compiling
     std::vector<bool> donated;
     std::shared_ptr<const pjrt::Executable> executable;

@@ -14,11 +14,11 @@ struct Error; struct Event; struct Client; struct Device; struct DeviceDescripti
 struct Head { std::size_t size; void* extensions; };  // each struct begins so
 
 // Places in Api::functions, of which there are as many as its size says.
-enum Call : std::size_t { kErrorDestroy = 0, kErrorMessage = 1, kPluginInitialize = 3, kPluginAttributes = 4,
-  kEventDestroy = 5, kEventAwait = 8, kEventWhenReady = 9, kClientCreate = 10, kClientDestroy = 11,
-  kClientPlatformName = 12, kClientPlatformVersion = 14, kClientProcess = 13, kClientDevices = 15,
-  kClientAddressableDevices = 16, kClientCompile = 20, kClientBufferFromHost = 22, kDescriptionId = 23,
-  kDescriptionProcess = 24, kDescriptionKind = 26, kDeviceDescription = 29, kDeviceMemory = 34,
+enum Call : std::size_t { kErrorDestroy = 0, kErrorMessage = 1, kErrorCode = 2, kPluginInitialize = 3,
+  kPluginAttributes = 4, kEventDestroy = 5, kEventAwait = 8, kEventWhenReady = 9, kClientCreate = 10,
+  kClientDestroy = 11, kClientPlatformName = 12, kClientPlatformVersion = 14, kClientProcess = 13,
+  kClientDevices = 15, kClientAddressableDevices = 16, kClientCompile = 20, kClientBufferFromHost = 22,
+  kDescriptionId = 23, kDescriptionProcess = 24, kDescriptionKind = 26, kDeviceDescription = 29, kDeviceMemory = 34,
   kExecutableDestroy = 40, kLoadedDestroy = 50, kLoadedExecutable = 51, kLoadedExecute = 55, kBufferDestroy = 58,
   kBufferToHost = 70, kTopologyCreate = 82, kTopologyDestroy = 83, kTopologyDescriptions = 86, kCompile = 89,
   kExecutableOutputTypes = 90, kExecutableOutputDims = 91, kExecutableMemory = 96 };

@@ -10,7 +10,7 @@ import sys
 import textwrap
 
 # Ours: theirs. The place of a function in the table never changes.
-CALLS = '''ErrorDestroy Error_Destroy; ErrorMessage Error_Message; PluginInitialize Plugin_Initialize; PluginAttributes Plugin_Attributes;
+CALLS = '''ErrorDestroy Error_Destroy; ErrorMessage Error_Message; ErrorCode Error_GetCode; PluginInitialize Plugin_Initialize; PluginAttributes Plugin_Attributes;
 EventDestroy Event_Destroy; EventAwait Event_Await; EventWhenReady Event_OnReady; ClientCreate Client_Create; ClientDestroy Client_Destroy;
 ClientPlatformName Client_PlatformName; ClientPlatformVersion Client_PlatformVersion; ClientProcess Client_ProcessIndex;
 ClientDevices Client_Devices; ClientAddressableDevices Client_AddressableDevices;

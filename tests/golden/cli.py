@@ -207,7 +207,8 @@ def check_finds_what_is_wrong_without_running():
 @case
 def explain_tells_each_compiled_call():
     """Bytes by hand: the gradient of w is 16 x 4 f32 = 256, a device has 2 x 16 of x = 128 ; in ring a device sends its
-    128 three times and gathers four times 128, and adds 32 elements on each of 4 devices."""
+    128 three times and gathers four times 128, and adds 32 elements on each of 4 devices. The update of w, a product and
+    a difference of 64 elements, is computed on three devices more than one would."""
     path = script("""mesh m = (@X: 4)
 fn loss(w, x) = mean((x @ w) ** 2)
 jit fn step(w, x) = w - 0.1 * grad(loss)(w, x)
@@ -224,22 +225,26 @@ print("not shown", ring(x))
     p = shard('explain', name, cwd=folder)
     check(p.returncode == 0 and p.stderr == '', 'status', p)
     step, ring = p.stdout.split('\n\n')
-    check(re.sub(r'computes .*|\d+ of temporaries', '', step) == """step(f32[16,4], f32[8@X,16])
+    done, alone = (int(n.replace(',', '')) for n in re.search(r'computes  ([\d,]+) .*\n    1\.\d\d times the ([\d,]+) of one device', step).groups())
+    check(0 <= done - alone - 3 * 2 * 64 < 3 * 4, 'work, beside that of scalars', p)
+    check(re.sub(r'computes .*\n.*|\d+ of temporaries', '', step) == """step(f32[16,4], f32[8@X,16])
   at case.shard:3, on 4 devices (@X: 4)
    2 | fn loss(w, x) = mean((x @ w) ** 2)
-     |   psum  @X  256 bytes  inserted
-     |     `x @ w` of f32[8@X,16] (given) and f32[8@X,4] is a sum over @X; `w -
+     |   psum  @X  256 bytes  sends 384  inserted
+     |     `x @ w` of f32[8@X,16] (`x`) and f32[8@X,4] is a sum over @X; `w -
      |       0.1 * grad(loss)(w, x)` of line 3 wants it as f32[16,4]
   communicates  1 psum of 256 bytes
+  a device sends  384 bytes in rings
   a device holds  384 bytes of arguments, 256 of results, 
   """, 'step', p)
     check(re.sub(r'\d+ of temporaries', '', ring) == """ring(f32[8@X,16])
   at case.shard:4, on 4 devices (@X: 4)
    5 | for i in 0..3 { x = ppermute(x, @X, shift: 1) }
-     |   ppermute    @X  3 times  384 bytes  written
+     |   ppermute    @X  3 times  384 bytes  sends 384  written
    6 | x + all_gather(x, @X)[0]
-     |   all_gather  @X           512 bytes  written
+     |   all_gather  @X           512 bytes  sends 384  written
   communicates  3 ppermute of 384 bytes, 1 all_gather of 512 bytes
+  a device sends  768 bytes in rings
   a device holds  128 bytes of arguments, 128 of results, 
   computes  128 floating point operations on all devices together
 """, 'ring', p)
@@ -250,7 +255,7 @@ jit fn total(p, x) { print("ran", x); sum(x @ p.w) }
 explain(total, {w: ones([4, 2])}, shard ones([8, 4]) as P(@X))
 """)
     p = shard(path)
-    check(p.returncode == 0 and p.stdout.startswith("total({w: f32[4,2]}, f32[8@X,4])\n") and re.search(r'psum +@X +4 bytes  inserted', p.stdout)
+    check(p.returncode == 0 and p.stdout.startswith("total({w: f32[4,2]}, f32[8@X,4])\n") and re.search(r'psum +@X +4 bytes  sends +6  inserted', p.stdout)
           and '\nran' not in p.stdout and p.stdout.count('ran') == 2, 'the builtin, which shows the code twice', p)
     p = shard('explain', script('mesh m = (@X: 4)\nprint(zeros([2]))\n'))
     check(p.returncode == 0 and p.stdout.startswith('nothing is compiled'), 'nothing', p)

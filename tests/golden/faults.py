@@ -35,9 +35,9 @@ ENDS = {
 GOES_ON = ('stop 1 at step {} for 0.2s', 'slow link 0-1 1ms 1GB/s from step {}')
 
 
-def launch(shard, folder, n, transport, fault, seconds=60, option='--fault'):
+def launch(shard, folder, n, transport, fault, seconds=60, option='--fault', limit=LIMIT):
     began = time.monotonic()
-    done = subprocess.run([shard, 'launch', '-n', str(n), '--transport', transport, '--timeout', f'{LIMIT:.0f}s', option, fault, 'a.shard'],
+    done = subprocess.run([shard, 'launch', '-n', str(n), '--transport', transport, '--timeout', f'{limit:.0f}s', option, fault, 'a.shard'],
                           cwd=folder, capture_output=True, text=True, timeout=seconds)
     return done, time.monotonic() - began
 
@@ -67,7 +67,7 @@ def main():
                 for transport in ('unix', 'tcp'):
                     for step in (5,) if slow else (4, 5, 6):
                         for _ in range(many):
-                            done, seconds = launch(shard, folder, n, transport, fault.format(step))
+                            done, seconds = launch(shard, folder, n, transport, fault.format(step), limit=LIMIT if fault in ENDS else 30)
                             said = (fault, n, transport, step, seconds, done.returncode, done.stdout, done.stderr)
                             if fault in ENDS:
                                 assert done.returncode in (1, 137), said

@@ -281,6 +281,47 @@ def started_again(shard, folder):
     assert code == 2 and "cannot make the folder '/dev/null/x'" in err, (code, err)
 
 
+FEWER = """import train
+mesh m = (@d: device_count())
+let start = shard zeros([12]) as P(@d)
+let saved = train.checkpoints("run", every: 1)
+let was = saved.restore(like: {step: 0, w: start})
+let (step, w) = if was == none { (0, start) } else { (was.step, was.w) }
+print("from step", step, "on", device_count(), "devices")
+while step < 4 {
+  w = w + 1.0
+  step = step + 1
+  print("step", step, sum(w))
+  saved.save(step, {step: step, w: w})
+  saved.wait()
+  if step == 2 and process_count() == 3 {
+    log_scalars("gone", 1, {a: 1.0})   # the way to a host looks at that file
+    if process_index() == 1 { error("this host is no more") }
+    print(sum(w))
+  }
+}
+"""
+
+
+def fewer_hosts(shard, folder):
+    """--min-processes: a host that does not come again is left out, and the others go on from what was saved."""
+    way = folder + '/ssh_while_there'
+    with open(way, 'w') as f: f.write('#!/bin/sh\n[ "$1" = 127.0.0.2 ] && [ -e gone ] && exit 255\nshift\nexec sh -c "$*"\n')
+    os.chmod(way, 0o755)
+    with open(folder + '/a.shard', 'w') as f: f.write(FEWER)
+    start = [shard, 'launch', '-n', '3', '--hosts', '127.0.0.1,127.0.0.2,127.0.0.3', '--ssh', way, '--devices', '6', '--timeout', '20s', 'a.shard']
+    code, out, err = run([*start, '--restarts', '3', '--min-processes', '2'], folder)
+    # 12 elements that are each the number of the step
+    assert code == 0 and out.endswith('from step 2 on 4 devices\nstep 3 36.0\nstep 4 48.0\n'), (code, out, err)
+    assert 'note: 127.0.0.2 is left out: the job goes on with 2 processes' in err and 'restart 2 of 3' in err and 'restart 3' not in err, err
+    code, _, err = run([*start, '--restarts', '3', '--min-processes', '3'], folder)
+    assert code == 255 and 'without 127.0.0.2 2 processes are left, and --min-processes wants 3' in err and 'restart 1' not in err, (code, err)
+    code, _, err = run([*start, '--restarts', '1', '--min-processes', '4'], folder)
+    assert code == 2 and '--min-processes takes 1 to 3' in err, (code, err)
+    code, _, err = run([shard, 'launch', '-n', '2', '--restarts', '1', '--min-processes', '1', 'a.shard'], folder)
+    assert code == 2 and '--restarts and --hosts or --hostfile' in err, (code, err)
+
+
 SMALL = """mesh m = (@d: 4)
 let x = shard normal(key(0), [8, 6]) as P(@d)
 let p = {a: normal(key(1), [6, 5]), b: zeros([5]), c: normal(key(2), [5, 3]), d: zeros([3])}
@@ -409,6 +450,7 @@ def main():
         elsewhere(shard, folder)
         processors_shared_out(shard, folder)
         started_again(shard, folder)
+        fewer_hosts(shard, folder)
         own_blocks_alone(shard, folder)
         read_together(shard, folder)
         small_sums_together(shard, folder)

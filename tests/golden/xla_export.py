@@ -333,11 +333,13 @@ spec.loader.exec_module(step)
 import jax
 given = np.load('in.npz')
 values, run = [step.place(e, given[e['name']]) for e in step.ABOUT['arguments']], step.compiled()
+curve = []
 for i in range(20):
     *state, loss = step.run(run, values)
     values[:2] = state
     whole = step.here(loss)
-    if jax.process_index() == 0: print(whole)
+    curve.append(float(whole))
+if jax.process_index() == 0: np.savetxt(sys.argv[1], curve, '%.17g')   # to a file, as Gloo prints what it likes between lines
 '''
 
 
@@ -348,7 +350,10 @@ def processes(shard):
         def ended(p):
             out, err = p.communicate(timeout=300)
             if p.returncode: raise RuntimeError(err[-800:])
-            return [float(line) for line in out.splitlines() if not line.startswith('[Gloo]')]   # which prints that it has met
+            return out
+
+        def curve(name):
+            with open(os.path.join(folder, name)) as f: return [float(line) for line in f]
 
         def begun(*words, **env):
             return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -357,20 +362,20 @@ def processes(shard):
         open(os.path.join(folder, 'train.shard'), 'w').write(TRAINING)
         open(os.path.join(folder, 'loop.py'), 'w').write(LOOP)
         try:
-            ours = ended(begun(shard, 'run', 'train.shard'))
+            ours = [float(line) for line in ended(begun(shard, 'run', 'train.shard')).splitlines()]
             begun(shard, 'export', 'train.shard', '--function', 'step', '-o', 'step.mlir', '--python').wait(60)
-            one = ended(begun(sys.executable, 'loop.py'))
+            ended(begun(sys.executable, 'loop.py', 'one'))
             with socket.socket() as s:
                 s.bind(('127.0.0.1', 0))
                 port = s.getsockname()[1]
-            both = [begun(sys.executable, 'loop.py', JAX_COORDINATOR_ADDRESS=f'127.0.0.1:{port}', JAX_NUM_PROCESSES='2', JAX_PROCESS_ID=str(i))
+            both = [begun(sys.executable, 'loop.py', f'two{i}', JAX_COORDINATOR_ADDRESS=f'127.0.0.1:{port}', JAX_NUM_PROCESSES='2', JAX_PROCESS_ID=str(i))
                     for i in range(2)]
-            two, none = [ended(p) for p in both]
+            for p in both: ended(p)
+            one, two = curve('one'), curve('two0')
         except (RuntimeError, subprocess.TimeoutExpired) as e:
             return [f'processes: {e}']
     close = lambda a, b, by: len(a) == len(b) == 20 and all(abs(x - y) <= by * abs(y) for x, y in zip(a, b))  # noqa: E731
     print('  processes: 20 steps in one process of JAX and in two')
-    if none: return [f'processes: process 1 prints {none}']
     if ours[19] >= ours[0] / 2: return [f'processes: the script learns nothing: {ours}']
     return [] if close(two, one, 1e-6) and close(one, ours, 1e-5) else [f'processes: three curves\n  {ours}\n  {one}\n  {two}']
 

@@ -2,10 +2,10 @@
 """Scripts on engine xla in several processes: a plug-in whose client has the devices of all of them (tests/plugin), and what a plug-in for
 one process says.
 
-    xla_processes.py SHARD FOLDER NODES_PLUGIN [--all] [-n N]      closes with "N passed, N failed"
+    xla_processes.py SHARD FOLDER NODES_PLUGIN [--all] [-n N] [--faults N]      closes with "N passed, N failed"
 
 FOLDER: as xla_run.py has it, whose plug-in computes. Programs print what one process with engine lockstep prints. --all: every program that
-xla_run.py runs; else those of PROGRAMS.
+xla_run.py runs; else those of PROGRAMS. --faults: how often each.
 """
 import argparse, os, signal, subprocess, sys, tempfile, time
 
@@ -40,6 +40,15 @@ let w = f(z)
 let after = memory_stats().device
 print("held {after.bytes_in_use - before.bytes_in_use} more, the most is at least {min(after.peak_bytes_in_use, 768)}, of {after.bytes_limit}")
 '''
+FULL = '''mesh m = (@d: 8)
+let w = shard ones([16, 64]) as P(@d)   # 512 bytes on a device
+jit fn f(w) = sin(w) + cos(w).sum()
+let a = f(w)
+print("one fits")
+let b = f(a)
+let c = f(b)
+print(sum(a) + sum(b) + sum(c))
+'''
 UNEVEN = 'is not shared out evenly to all'   # of a mesh that not all processes have the same number of devices of
 # Of the second process: what is done to it while devices wait for one another, what the others say of it, and the job's status.
 FAULTS = [(signal.SIGKILL, 137, 'process 1 has ended in line 11'), (signal.SIGSTOP, 1, 'process 1 did not come to `a compiled call` in line 11 within 2 s')]
@@ -53,11 +62,12 @@ def says(p, status, *wanted):
     return f'status {p.returncode}, not {status}; missing {missing} in\n{said[:900]}'
 
 
-def launched(shard, engine, text, *words):
+def launched(shard, engine, text, *words, **more):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'script.shard')
         open(path, 'w').write(text)
-        return subprocess.run([shard, 'launch', '-n', '2', *words, '--engine', engine, path], capture_output=True, text=True, timeout=SECONDS)
+        return subprocess.run([shard, 'launch', '-n', '2', *words, '--engine', engine, path], capture_output=True, text=True, timeout=SECONDS,
+                              env={**os.environ, **more})
 
 
 def started(shard, engine, folder, *words):
@@ -106,6 +116,7 @@ def main():
     for word in ('shard', 'folder', 'nodes'): options.add_argument(word, type=os.path.abspath)
     options.add_argument('--all', action='store_true')
     options.add_argument('-n', type=int, default=2)
+    options.add_argument('--faults', type=int, default=1)
     a = options.parse_args()
     path = xla_run.plugin_or_leave(a.folder)
     os.environ['SHARD_TEST_INNER_PLUGIN'] = path
@@ -118,13 +129,15 @@ def main():
     scripts = [s for s in xla_run.programs() if fits(s)] if a.all else [os.path.join(ROOT, p) for p in PROGRAMS]
     checks = [(os.path.relpath(s, ROOT), lambda s=s: xla_run.compared(a.shard, engine, s, several, UNEVEN)) for s in scripts]
     checks += [(f'{kind.name} {words}', lambda k=kind, s=status, w=wanted, o=words: fault(a.shard, engine, k, s, w, *o))
-               for kind, status, wanted in FAULTS for words in ((), ('--transport', 'tcp'))]
+               for kind, status, wanted in FAULTS for words in ((), ('--transport', 'tcp')) for _ in range(a.faults)]
     checks += [('Ctrl-C', lambda: interrupted(a.shard, engine)),
                ('a plug-in of one process', lambda: says(launched(a.shard, one, 'print(1)'), 1, 'works in one process alone, and there are 2',
                                                          '`shard run --engine xla`')),
                ('devices', lambda: says(launched(a.shard, engine, 'print(len(devices()), process_count(), map(fn(d) = d.process, devices()))',
                                                  '--devices', '6'), 0, '6 2 [0, 0, 0, 1, 1, 1]')),
                ('a mesh of one process', lambda: says(launched(a.shard, engine, MESH_OF.format(3)), 0, '55')),
+               ('full memory', lambda: says(launched(a.shard, engine, FULL, SHARD_TEST_DEVICE_BYTES='1200'), 1, 'one fits', 'script.shard:6:9: error: a device has no memory left',
+                                            'out of memory allocating 512 bytes', 'on each device: 512 bytes of argument 1, f32[16@d,64]; 512 bytes of a result')),
                ('memory', lambda: says(launched(a.shard, engine, MEMORY), 0, 'held 512 more, the most is at least 768, of 1073741824')),
                ('an uneven mesh', lambda: says(launched(a.shard, engine, MESH_OF.format(6)), 1, 'a mesh of 6 devices ' + UNEVEN)),
                ('apart', lambda: says(launched(a.shard, engine, MESH_OF.format(2), '--engine-process'), 0, '55'))]

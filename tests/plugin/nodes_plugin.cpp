@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -24,6 +25,17 @@
 namespace abi = shard::runtime::pjrt::abi;
 using shard::test::Ask;
 using shard::test::Message;
+
+constexpr int kInvalid = 3, kDeadline = 4, kNotFound = 5, kExhausted = 8, kInternal = 13;
+
+namespace {
+
+struct Refused : std::runtime_error {
+  Refused(int c, const std::string& why) : std::runtime_error(why), code(c) {}
+  int code;
+};
+
+}  // namespace
 
 // ---- what is behind the names of the interface
 
@@ -57,6 +69,14 @@ struct Client {
   std::mutex asking, runs;        // of the second: over what follows
   std::deque<std::function<void()>> begun;
   std::map<int, std::pair<std::int64_t, std::int64_t>> held;  // bytes by device: now, at most
+  const std::int64_t limit = [] {
+    const char* given = std::getenv("SHARD_TEST_DEVICE_BYTES");
+    return given ? std::atoll(given) : 1LL << 30;
+  }();
+  void want_room(int device, std::int64_t bytes) {
+    if (held[device].first + bytes > limit)
+      throw Refused(kExhausted, "out of memory allocating " + std::to_string(bytes) + " bytes");
+  }
   void hold(int device, std::int64_t bytes) {
     auto& [now, most] = held[device];
     now += bytes;
@@ -96,13 +116,6 @@ struct Buffer {
 }  // namespace shard::runtime::pjrt::abi
 
 namespace {
-
-constexpr int kInvalid = 3, kDeadline = 4, kNotFound = 5, kInternal = 13;
-
-struct Refused : std::runtime_error {
-  Refused(int c, const std::string& why) : std::runtime_error(why), code(c) {}
-  int code;
-};
 
 template <class Arguments, void (*Body)(Arguments&)>
 abi::Error* entry(void* arguments) {
@@ -212,6 +225,7 @@ void error_message(abi::Text& a) {
   const auto& message = of<abi::Error>(a.object)->message;
   a.text = message.data(), a.size = message.size();
 }
+void error_code(abi::Number& a) { a.number = of<abi::Error>(a.object)->code; }
 void initialize(abi::Plain&) {}
 void event_destroy(abi::Plain& a) { delete of<abi::Event>(a.object); }
 void event_when_ready(abi::WhenReady& a) {
@@ -317,7 +331,7 @@ void device_description(abi::Object& a) { a.result = const_cast<void*>(a.object)
 void device_memory(abi::DeviceMemory& a) {  // of the client made last: there is one in a process
   const std::scoped_lock lock(last_client->runs);
   const auto [now, most] = last_client->held[a.device->id];
-  a.in_use = now, a.peak = most, a.limit = 1 << 30;
+  a.in_use = now, a.peak = most, a.limit = last_client->limit;
   a.peak_known = a.limit_known = true;
 }
 void description_id(abi::Number& a) { a.number = of<abi::Device>(a.object)->id; }
@@ -399,6 +413,10 @@ void from_host(abi::BufferFromHost& a) {
   Message m = question(Ask::FromHost);
   m.add(id), m.add(a.device->id), m.add(static_cast<std::int64_t>(a.type)), m.add(type.dims);
   m.bytes.assign(static_cast<const char*>(a.data), shard::runtime::pjrt::bytes_of(type));
+  {
+    const std::scoped_lock lock(a.client->runs);
+    a.client->want_room(a.device->id, static_cast<std::int64_t>(m.bytes.size()));
+  }
   asked(*a.client, m);
   a.buffer = new abi::Buffer{a.client, id, a.device->id, static_cast<std::int64_t>(m.bytes.size())};
   const std::scoped_lock lock(a.client->runs);
@@ -446,6 +464,11 @@ void execute(abi::Execute& a) {
   m.add(a.executable->executable->number), m.add(client->index);
   m.add(std::vector<std::int64_t>(a.options->kept, a.options->kept + a.options->kept_count));
   const std::vector<std::int64_t> bytes = a.executable->executable->result_bytes();
+  {
+    const std::scoped_lock lock(client->runs);
+    const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+    for (const abi::Device* device : client->own) client->want_room(device->id, all);
+  }
   auto state = std::make_shared<abi::Event::State>();
   for (std::size_t d = 0; d < a.devices; ++d) {
     std::vector<std::int64_t> arguments, results;
@@ -491,6 +514,7 @@ const Table& table() {
 #define ENTRY(call, arguments, body) t.functions[abi::call] = &entry<abi::arguments, body>
     ENTRY(kErrorDestroy, Plain, error_destroy);
     ENTRY(kErrorMessage, Text, error_message);
+    ENTRY(kErrorCode, Number, error_code);
     ENTRY(kPluginInitialize, Plain, initialize);
     ENTRY(kEventDestroy, Plain, event_destroy);
     ENTRY(kEventAwait, Plain, event_await);

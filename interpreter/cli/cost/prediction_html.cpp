@@ -35,7 +35,8 @@ std::string collectives(const Prediction& f, const cost_model::Chip& chip, const
                                    "",
                                    std::to_string(source_line(sources, r.span)),
                                    r.written ? "written" : "inserted"};
-    if (!r.written && r.why) cells.back() += ": " + escaped(lang::why_text(*r.why, *r.op, sources, r.span));
+    if (!r.written && r.why)
+      cells.back() += ": " + escaped(lang::why_text(*r.why, *r.op, f.call.names, sources, r.span));
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == cells; });
     const auto at = static_cast<std::size_t>(same - rows.begin());
     if (same == rows.end()) {

@@ -80,7 +80,7 @@ std::string waits_because(const Prediction& f, const cost_model::Chip& chip, con
     const exec::CommRecord* r = cost_model::longest_at(chip, *f.call.plan, l.at, sources);
     if (!r || !r->why || l.cost.exposed < 0.005 * f.of.time.seconds || shown++ == kShown) continue;
     out += in_lines("    line " + std::to_string(l.number) + ": " + cost_model::words_of(*r) + ": " +
-                        lang::why_text(*r->why, *r->op, sources, r->span),
+                        lang::why_text(*r->why, *r->op, f.call.names, sources, r->span),
                     kPage + 1, 6);
   }
   return out.empty() ? out : "\n  waits because\n" + out;

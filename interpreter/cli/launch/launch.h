@@ -25,6 +25,7 @@ struct LaunchJob {
   bool prefix = false;             // lines of every process, behind its number
   std::string log_dir;             // a file a process of all that it says, one of its last meetings; empty: none
   int restarts = 0;                // how often a job that failed is started again
+  int at_least = 0;                // processes, where hosts that do not come are left out; 0: none is
   bool tcp = false;                // else Unix sockets, which the children are given
   std::vector<std::string> hosts;  // by process; empty: this machine
   std::string ssh = "ssh", address = "127.0.0.1";  // what others reach the launcher by
@@ -66,13 +67,16 @@ std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);
 std::vector<std::string> remote_command(const LaunchJob& job, int rank, const std::string& there);
 std::string program_path(const LaunchJob& job);
 std::string working_folder();
-// Until all have ended; gives the first bad status, and says who did not come. `stop`: a signal that the launcher got,
-// or 0; `at`: where they find it.
-int attend(std::vector<Child> children, const LaunchJob& job, const std::string& at, const std::function<int()>& stop,
-           const Arrival& arrival);
-// Of children that have all ended: who did not come to the start, how he ended and what he said last
+struct Ended {
+  int status = 0;           // the first bad one
+  std::vector<int> absent;  // who did not come to the start
+};
+// Until all have ended; says who did not come. `stop`: a signal that the launcher got, or 0; `at`: where they find it.
+Ended attend(std::vector<Child> children, const LaunchJob& job, const std::string& at, const std::function<int()>& stop,
+             const Arrival& arrival);
+// Of children that have all ended: says and gives who did not come to the start, how he ended and what he said last
 // (launch_absent.cpp).
-void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::string& at, const Arrival& arrival,
-                 bool interrupted);
+std::vector<int> tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::string& at,
+                             const Arrival& arrival, bool interrupted);
 
 }  // namespace shard::cli

@@ -41,14 +41,14 @@ std::string command_to_try(const LaunchJob& job, int rank, const std::string& fo
 
 }  // namespace
 
-void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::string& at, const Arrival& arrival,
-                 bool interrupted) {
+std::vector<int> tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::string& at,
+                             const Arrival& arrival, bool interrupted) {
   // Others that had not come yet when it was over are not at fault.
   const bool late = arrival.broken || interrupted;
   std::vector<int> who;
   for (std::size_t i = 0; i < children.size(); ++i)
     if (late ? !arrival.came[i] : !children[i].asked) who.push_back(static_cast<int>(i));
-  if (who.empty()) return;
+  if (who.empty()) return who;
   std::fprintf(stderr,
                interrupted ? "error: the launcher was asked to end before process%s %s had come to the start\n"
                            : "error: process%s %s did not come to the start\n",
@@ -66,7 +66,7 @@ void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::
     if (elsewhere) names += " on " + job.hosts[static_cast<std::size_t>(i)];
   }
   for (const auto& [facts, names] : alike) std::fprintf(stderr, "  %s: %s", names.c_str(), facts.c_str());
-  if (!elsewhere || interrupted) return;
+  if (!elsewhere || interrupted) return who;
   std::fprintf(stderr,
                "note: `%s` has to work from here, without a question, and to print %s: the folder and the program are "
                "the same there as here\n",
@@ -74,6 +74,7 @@ void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::
                job.program == "/proc/self/exe" ? "a version" : "a name");
   if (late)
     std::fprintf(stderr, "note: processes connect to %s; --interface and --port choose another place\n", at.c_str());
+  return who;
 }
 
 }  // namespace shard::cli

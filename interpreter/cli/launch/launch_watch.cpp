@@ -104,8 +104,8 @@ std::string numbers(const std::vector<int>& list) {
   return grammar::separated(list, ", ", [](int i) { return std::to_string(i); });
 }
 
-int attend(std::vector<Child> children, const LaunchJob& job, const std::string& at, const std::function<int()>& stop,
-           const Arrival& arrival) {
+Ended attend(std::vector<Child> children, const LaunchJob& job, const std::string& at, const std::function<int()>& stop,
+             const Arrival& arrival) {
   const bool prefix = job.prefix;
   std::optional<int> first_bad;
   std::optional<Clock::time_point> failed, term, kill_at;
@@ -142,8 +142,9 @@ int attend(std::vector<Child> children, const LaunchJob& job, const std::string&
       if (*fd >= 0) close(std::exchange(*fd, -1));
     print_lines(children[i], i, prefix, true);
   }
+  std::vector<int> absent;
   if (job.tcp && !arrival.all()) {
-    tell_absent(children, job, at, arrival, stop() != 0);
+    absent = tell_absent(children, job, at, arrival, stop() != 0);
     first_bad = first_bad.value_or(1);
   }
   tell_others(children);
@@ -152,7 +153,7 @@ int attend(std::vector<Child> children, const LaunchJob& job, const std::string&
     if (c.log) cut = std::ferror(c.log) != 0 || cut, cut = std::fclose(c.log) != 0 || cut;
   if (cut) std::fputs("error: not all of what processes said could be written to --log-dir\n", stderr);
   if (cut && !first_bad) first_bad = 1;
-  return first_bad.value_or(0);
+  return {first_bad.value_or(0), std::move(absent)};
 }
 
 }  // namespace shard::cli

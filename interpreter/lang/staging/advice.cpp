@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 
 #include "grammar/stable_sort.h"
 #include "interpreter/ir/collective.h"
 #include "interpreter/ir/why.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/transform/pipeline.h"
 #include "runtime/array/stop.h"
 
@@ -22,15 +22,9 @@ constexpr std::size_t kCostliest = 4, kRounds = 3, kSpecs = 12;
 constexpr double kBetter = 0.99, kMoreWork = 1.5;
 constexpr auto kTime = std::chrono::seconds(1);
 
-std::int64_t sent(const CommRecord& r, const runtime::Mesh& mesh) {
-  std::int64_t devices = 1;
-  for (const std::string& axis : r.axes) devices *= mesh.size_of(*mesh.find(axis));
-  return ir::comm_cost(*r.op->comm, r.given, devices).sent * r.count;
-}
-
 std::int64_t sent(const transform::Program& p) {
   std::int64_t all = 0;
-  for (const CommRecord& r : p.communication) all += sent(r, *p.mesh);
+  for (const CommRecord& r : p.communication) all += r.sent;
   return all;
 }
 
@@ -103,12 +97,6 @@ class Constrained {
   const ir::OpTable& table_;
   const runtime::MeshRef& mesh_;
 };
-
-std::string two_places(double x) {  // 1.47
-  const auto hundredths = std::llround(x * 100);
-  return std::to_string(hundredths / 100) + "." + std::to_string(hundredths % 100 / 10) +
-         std::to_string(hundredths % 10);
-}
 
 class Search {
  public:
@@ -183,8 +171,7 @@ class Search {
     std::vector<const CommRecord*> records;
     for (const CommRecord& r : p.communication)
       if (r.why) records.push_back(&r);
-    stable_sort(records,
-                [&](const CommRecord* a, const CommRecord* b) { return sent(*a, *p.mesh) > sent(*b, *p.mesh); });
+    stable_sort(records, [&](const CommRecord* a, const CommRecord* b) { return a->sent > b->sent; });
     if (records.size() > kCostliest) records.resize(kCostliest);
     std::vector<std::vector<Constraint>> out;
     for (const CommRecord* r : records) {

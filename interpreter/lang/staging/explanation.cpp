@@ -1,6 +1,7 @@
 #include "interpreter/lang/staging/explanation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "grammar/characters.h"
@@ -14,6 +15,7 @@ namespace {
 
 using exec::CommRecord;
 using Sources = grammar::SourceMap;
+using Names = std::vector<std::string>;
 
 // ---- why the partitioner inserted a collective
 
@@ -25,9 +27,11 @@ std::string of_line(const Sources& sources, grammar::Span at, grammar::Span here
   return " of line " + std::to_string(line) + (at.source == here.source ? "" : " of " + sources.at(at.source).name());
 }
 
-std::string told(const ir::Why::Value& v, const Sources& sources, grammar::Span here) {
+std::string told(const ir::Why::Value& v, const Names& names, const Sources& sources, grammar::Span here) {
   const std::string type = runtime::to_string(v.type);
-  return type + (sources.has(v.made.source) ? of_line(sources, v.made, here) : " (given)");
+  if (sources.has(v.made.source)) return type + of_line(sources, v.made, here);
+  const auto i = static_cast<std::size_t>(v.argument);
+  return type + (v.argument >= 0 && i < names.size() && !names[i].empty() ? " (`" + names[i] + "`)" : " (given)");
 }
 
 std::string wisher(const ir::Why& why, const Sources& sources, grammar::Span here) {
@@ -46,10 +50,11 @@ std::string unreduced_of(const ir::OpDef& op) {
   }
 }
 
-std::string listed(const std::vector<ir::Why::Value>& values, const Sources& sources, grammar::Span here) {
+std::string listed(const std::vector<ir::Why::Value>& values, const Names& names, const Sources& sources,
+                   grammar::Span here) {
   std::string out;
   for (std::size_t i = 0; i < values.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == values.size() ? " and " : ", ") + told(values[i], sources, here);
+    out += (i == 0 ? "" : i + 1 == values.size() ? " and " : ", ") + told(values[i], names, sources, here);
   return out;
 }
 
@@ -75,17 +80,18 @@ std::string code_at(const Sources& sources, grammar::Span span, std::size_t widt
   return more ? text + "..." : text;
 }
 
-std::string why_text(const ir::Why& why, const ir::OpDef& op, const Sources& sources, grammar::Span here) {
+std::string why_text(const ir::Why& why, const ir::OpDef& op, const Names& names, const Sources& sources,
+                     grammar::Span here) {
   const std::string wanted = runtime::to_string(why.wanted);
   if (!why.terms.empty()) {
     const std::string code = code_at(sources, why.value.made, kCode);
     return (code.empty() ? "what is made" : "`" + code + "`") + of_line(sources, why.value.made, here) + " of " +
-           listed(why.terms, sources, here) + " is a " + unreduced_of(op) + " over " + over(why) +
+           listed(why.terms, names, sources, here) + " is a " + unreduced_of(op) + " over " + over(why) +
            (why.product ? "" : "; " + wisher(why, sources, here) + " wants it as " + wanted);
   }
-  const std::string value = told(why.value, sources, here);
+  const std::string value = told(why.value, names, sources, here);
   if (why.beside.empty()) return value + ": " + wisher(why, sources, here) + " wants it as " + wanted;
-  return value + " meets " + listed(why.beside, sources, here) + " in " + wisher(why, sources, here) +
+  return value + " meets " + listed(why.beside, names, sources, here) + " in " + wisher(why, sources, here) +
          ", which wants it as " + wanted;
 }
 
@@ -133,7 +139,7 @@ bool crosses(const CommRecord& r, const runtime::MeshRef& mesh) {
 struct Entry {
   std::string kind, axes;
   bool written, crosses;
-  std::int64_t count, bytes;
+  std::int64_t count, bytes, sent;
   double seconds = 0;
   std::vector<std::string> why = {};  // sentences, each once
 };
@@ -143,6 +149,7 @@ void add(std::vector<Entry>& to, Entry e, bool with_place) {
     if (known.kind == e.kind && (!with_place || (known.axes == e.axes && known.written == e.written))) {
       known.count += e.count;
       known.bytes += e.bytes;
+      known.sent += e.sent;
       known.seconds += e.seconds;
       for (std::string& s : e.why)
         if (std::find(known.why.begin(), known.why.end(), s) == known.why.end()) known.why.push_back(std::move(s));
@@ -187,16 +194,16 @@ std::string reasons(const Entry& e) {
 // Lines of the function's own file first, then those of others in order of reading.
 std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
   std::map<SourceLine, std::vector<Entry>> places;
-  std::size_t kinds = 0, axes = 0, amounts = 0, times = 0;
+  std::size_t kinds = 0, axes = 0, amounts = 0, times = 0, sends = 0;
   for (std::size_t i = 0; i < call.plan->comm().size(); ++i) {
     const CommRecord& r = call.plan->comm()[i];
     const bool known = sources.has(r.span.source);
     const SourceLine at =
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
     add(places[at],
-        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.mesh), r.count, r.bytes,
+        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.mesh), r.count, r.bytes, r.sent,
          prices ? prices->seconds[i] : 0.0,
-         r.why ? std::vector{why_text(*r.why, *r.op, sources, r.span)} : std::vector<std::string>{}},
+         r.why ? std::vector{why_text(*r.why, *r.op, call.names, sources, r.span)} : std::vector<std::string>{}},
         true);
   }
   const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : in_thousands(e.count) + " times"; };
@@ -206,6 +213,7 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
       axes = std::max(axes, e.axes.size());
       times = std::max(times, times_of(e).size());
       amounts = std::max(amounts, bytes(e.bytes).size());
+      sends = std::max(sends, in_thousands(e.sent).size());
     }
   std::vector<SourceLine> order;
   for (const auto& [place, entries] : places) order.push_back(place);
@@ -225,8 +233,9 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
     for (const Entry& e : places[place]) {
       out += "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
       if (times) out += "  " + padded(times_of(e), times, true);
-      out += "  " + padded(bytes(e.bytes), amounts, true) + (e.written ? "  written" : "  inserted") +
-             (prices ? "  " + prices->words(e.seconds) : "") + (e.crosses ? ", across processes\n" : "\n");
+      out += "  " + padded(bytes(e.bytes), amounts, true) + "  sends " + padded(in_thousands(e.sent), sends, true) +
+             (e.written ? "  written" : "  inserted") + (prices ? "  " + prices->words(e.seconds) : "") +
+             (e.crosses ? ", across processes\n" : "\n");
       out += reasons(e);
     }
   }
@@ -267,16 +276,25 @@ std::string heading(const CompiledCall& call, const grammar::SourceMap& sources)
 
 std::vector<std::string> communication(const CompiledCall& call) {
   std::vector<Entry> sums;
-  for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, false, r.count, r.bytes}, false);
+  for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, false, r.count, r.bytes, r.sent}, false);
   std::vector<std::string> parts;
   for (const Entry& e : sums) parts.push_back(in_thousands(e.count) + " " + e.kind + " of " + bytes(e.bytes));
   return parts;
+}
+
+std::string two_places(double x) {
+  const auto hundredths = std::llround(x * 100);
+  return std::to_string(hundredths / 100) + "." + std::to_string(hundredths % 100 / 10) +
+         std::to_string(hundredths % 10);
 }
 
 std::string explained(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
   std::string out = heading(call, sources) + lines(call, sources, prices);
   const std::vector<std::string> parts = communication(call);
   out += parts.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
+  std::int64_t sent = 0;
+  for (const CommRecord& r : call.plan->comm()) sent += r.sent;
+  if (!parts.empty()) out += "  a device sends  " + bytes(sent) + " in rings\n";
   const exec::MemoryUse& m = call.plan->memory();
   out += wrapped("  a device holds  ",
                  {bytes(m.arguments) + " of arguments", in_thousands(m.results) + " of results",
@@ -284,7 +302,13 @@ std::string explained(const CompiledCall& call, const grammar::SourceMap& source
                  "");
   const std::int64_t devices = call.mesh ? call.mesh->size() : 1;
   out += "  computes  " + in_thousands(call.plan->flops()) + " floating point operations";
-  return out + (devices > 1 ? " on all devices together\n" : "\n");
+  out += devices > 1 ? " on all devices together\n" : "\n";
+  constexpr double kMore = 1.1;  // weights that all devices update cost so little
+  const exec::Program& p = call.plan->program();
+  if (p.ideal > 0 && p.flops >= kMore * p.ideal)
+    out += "    " + two_places(p.flops / p.ideal) + " times the " + in_thousands(static_cast<std::int64_t>(p.ideal)) +
+           " of one device: the rest is computed on more than one\n";
+  return out;
 }
 
 }  // namespace shard::lang

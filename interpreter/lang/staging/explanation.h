@@ -23,10 +23,12 @@ std::string explained(const CompiledCall& call, const grammar::SourceMap& source
 
 // "`x @ w` of f32[8@X,8@Y] and f32[8@Y,4] is a sum over @Y; `tanh(x @ w)` wants it as f32[8@X,4]"; lines other than
 // that of `here` are named.
-// `op`: the collective that is there for it.
-std::string why_text(const ir::Why& why, const ir::OpDef& op, const grammar::SourceMap& sources, grammar::Span here);
+// `op`: the collective that is there for it; `names`: of the call's arguments.
+std::string why_text(const ir::Why& why, const ir::OpDef& op, const std::vector<std::string>& names,
+                     const grammar::SourceMap& sources, grammar::Span here);
 // {value, wanted, made, line, by, beside, terms}: types with layouts as text, lines, the code that wanted it.
 Value why_record(const ir::Why& why, const grammar::SourceMap& sources);
+std::string two_places(double x);                                                               // 1.47
 std::string code_at(const grammar::SourceMap& sources, grammar::Span span, std::size_t width);  // on one line
 
 }  // namespace shard::lang

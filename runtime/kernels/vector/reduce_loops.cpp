@@ -73,31 +73,35 @@ void run_of(const void* data, std::int64_t n, void* result) {
   *static_cast<T*>(result) = r;
 }
 
-// The largest or smallest of many floats. Comparing alone would pass over a nan and take either zero, so both are
-// looked for again, and only where there is one.
+// The largest or smallest of many floats, in any order. Comparing alone would pass over a nan and take either zero, so
+// both are looked for again, and only where there is one.
 template <class Op, class T>
 void extreme_of(const void* data, std::int64_t n, void* result) {
+  constexpr std::int64_t kSeen = kLanes / 2;  // with their nans they fit the registers of AVX2
   if (n < kLanes) return run_of<Op, T>(data, n, result);
   const T* x = static_cast<const T*>(data);
-  T lane[kLanes];
-  codes::U<T> nan[kLanes];
+  T lane[kSeen];
+  codes::U<T> nan[kSeen];
   const auto see = [&](std::int64_t j, T v) __attribute__((always_inline)) {
     lane[j] = Op::before(v, lane[j]) ? v : lane[j];
     nan[j] |= v != v ? ~codes::U<T>{0} : 0;
   };
-  for (std::int64_t j = 0; j < kLanes; ++j) lane[j] = x[j], nan[j] = 0;
-  std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::int64_t j = 0; j < kLanes; ++j) see(j, x[i + j]);
+  for (std::int64_t j = 0; j < kSeen; ++j) lane[j] = x[j], nan[j] = x[j] != x[j] ? ~codes::U<T>{0} : 0;
+  std::int64_t i = kSeen;
+  for (; i + kSeen <= n; i += kSeen)
+    for (std::int64_t j = 0; j < kSeen; ++j) see(j, x[i + j]);
   for (std::int64_t j = 0; i + j < n; ++j) see(j, x[i + j]);
+  for (std::int64_t half = kSeen / 2; half >= 1; half /= 2)
+    for (std::int64_t j = 0; j < half; ++j) {
+      lane[j] = Op::before(lane[j + half], lane[j]) ? lane[j + half] : lane[j];
+      nan[j] |= nan[j + half];
+    }
   T best = lane[0];
-  codes::U<T> any = 0;
-  for (std::int64_t j = 0; j < kLanes; ++j) best = Op::before(lane[j], best) ? lane[j] : best, any |= nan[j];
   const auto all_of = [&](auto wanted) {
     for (std::int64_t k = 0; k < n; ++k)
       if (wanted(x[k])) best = combined<Op>(best, x[k]);
   };
-  if (any) all_of([](T v) { return v != v; });
+  if (nan[0]) all_of([](T v) { return v != v; });
   if (best == 0) all_of([](T v) { return v == 0; });
   *static_cast<T*>(result) = best;
 }

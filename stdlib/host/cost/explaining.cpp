@@ -156,7 +156,9 @@ void register_explaining(Interpreter& in) {
   in.define(
       {"explain", "explain(f, xs...)",
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
-       "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
+       "collectives, their axes and bytes, what a device sends of them in a ring, whether they were written or "
+       "inserted, and "
+       "why: which layouts met, of arguments their names, and who "
        "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a "
        "call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, "
        "and what `remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what it and each collective take "

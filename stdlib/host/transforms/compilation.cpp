@@ -128,6 +128,7 @@ Value comm_record(Interpreter& in, const exec::CommRecord& r, std::optional<doub
   if (seconds) record->fields.emplace_back("seconds", Value(*seconds));
   auto more = std::make_shared<lang::Record>();  // a program may be several files
   more->fields = {{"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")},
+                  {"sent", Value(r.sent)},
                   {"why", r.why ? lang::why_record(*r.why, in.sources()) : Value()}};
   record->unshown = std::move(more);
   return Value(std::move(record));
