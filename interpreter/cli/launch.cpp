@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -254,13 +254,11 @@ Ended run_job(const LaunchJob& job) {
 // Hosts of which a process did not come are left out of the job, which has fewer devices then. False: too few are left.
 bool leave_out(LaunchJob& job, Settings& settings, const std::vector<int>& absent) {
   if (job.at_least == 0 || absent.empty()) return true;
-  std::vector<std::string> gone, there;
-  for (const int i : absent)
-    if (const std::string& host = job.hosts[static_cast<std::size_t>(i)];
-        std::find(gone.begin(), gone.end(), host) == gone.end())
-      gone.push_back(host);
+  std::set<std::string> gone;
+  for (const int i : absent) gone.insert(job.hosts[static_cast<std::size_t>(i)]);
+  std::vector<std::string> there;
   for (const std::string& host : job.hosts)
-    if (std::find(gone.begin(), gone.end(), host) == gone.end()) there.push_back(host);
+    if (!gone.contains(host)) there.push_back(host);
   const auto left = static_cast<int>(there.size());
   if (left < job.at_least) {
     std::fprintf(stderr, "error: without %s %d processes are left, and --min-processes wants %d\n",

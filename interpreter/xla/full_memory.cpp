@@ -2,6 +2,7 @@
 
 #include "grammar/characters.h"
 #include "grammar/stable_sort.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::xla {
 namespace {
@@ -20,8 +21,6 @@ std::string type_text(const exec::ArrayInfo& info) {
   return runtime::to_string(t);
 }
 
-std::int64_t bytes_of(const ir::Type& t) { return runtime::checked_bytes(t.shape, runtime::size_of(t.dtype)); }
-
 std::string made_by(const ir::Node& n, const grammar::SourceMap* sources) {
   const int line = sources ? sources->line_of(n.span) : 0;
   if (line == 0) return "made by " + std::string(n.op->name);
@@ -38,10 +37,10 @@ std::vector<std::string> largest_arrays(const exec::Executable& call, std::span<
   const exec::Program& p = call.program();
   std::vector<Held> all;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    all.push_back({bytes_of(p.local.type(p.local.params[i])),
+    all.push_back({transform::bytes_of(p.local.type(p.local.params[i])),
                    "argument " + std::to_string(i + 1) + ", " + type_text(arguments[i])});
   for (std::size_t i = 0; i < p.results.size(); ++i)
-    all.push_back({bytes_of(p.local.type(p.local.results[i])), "a result, " + type_text(p.results[i])});
+    all.push_back({transform::bytes_of(p.local.type(p.local.results[i])), "a result, " + type_text(p.results[i])});
   for (const exec::Piece& piece : call.memory().most.pieces)
     if (piece.maker) all.push_back({piece.bytes, made_by(*piece.maker, sources)});
   stable_sort(all, [](const Held& a, const Held& b) { return a.bytes > b.bytes; });

@@ -53,26 +53,19 @@ abi::Error* Plugin::invoke(abi::Call which, void* arguments) const {
   return (&api_.functions[0])[which](arguments);
 }
 
-int Plugin::code_of(const abi::Error* error) const {
-  abi::Number arguments{{sizeof arguments, nullptr}, error, 0};
-  abi::Error* failed = invoke(abi::kErrorCode, &arguments);
-  drop(abi::kErrorDestroy, failed);
-  return failed ? 0 : arguments.number;
-}
-
 void Plugin::check(abi::Error* error, const char* doing) const {
   if (!error) return;
   abi::Text message{{sizeof message, nullptr}, error, nullptr, 0};
   (&api_.functions[0])[abi::kErrorMessage](&message);
   std::string text(message.text, message.size);
-  const int code = has(abi::kErrorCode) ? code_of(error) : 0;
+  abi::Number code{{sizeof code, nullptr}, error, 0};  // as absl::StatusCode has them
+  if (has(abi::kErrorCode)) (&api_.functions[0])[abi::kErrorCode](&code);
   drop(abi::kErrorDestroy, error);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  const std::string said = std::string("the plug-in of engine xla says, ") + doing + ": " + text;
   constexpr int kExhausted = 8;
-  if (code == kExhausted)
-    throw RuntimeError(
-        "memory", std::string("a device has no memory left: the plug-in of engine xla says, ") + doing + ": " + text);
-  throw RuntimeError("engine", std::string("the plug-in of engine xla says, ") + doing + ": " + text);
+  if (code.number == kExhausted) throw RuntimeError("memory", "a device has no memory left: " + said);
+  throw RuntimeError("engine", said);
 }
 
 void Plugin::drop(abi::Call which, const void* object) const noexcept {

@@ -37,7 +37,6 @@ class Plugin {
   int number(abi::Call which, const void* object) const;
   std::vector<void*> objects(abi::Call which, const void* object) const;
   void await(abi::Event* event, const char* doing) const;  // and destroys it; null is done
-  int code_of(const abi::Error* error) const;              // as absl::StatusCode has them; 0: it does not say
   void check(abi::Error* error, const char* doing) const;  // throws what an error says, and destroys it; null is none
 
  private:
