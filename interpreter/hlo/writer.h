@@ -21,13 +21,15 @@ using runtime::Shape;
 
 class Writer;
 struct Cut;
+struct Product;
 
 struct Value {  // a tensor in the text; a key is one ui64 (its first word the low half)
   Writer* to = nullptr;
   std::string name = {};
   DType dtype = DType::F32;
   Shape shape = {};
-  std::shared_ptr<const Cut> cut = {};  // windows: no name before they are needed
+  std::shared_ptr<const Cut> cut = {};          // windows: no name before they are needed
+  std::shared_ptr<const Product> product = {};  // what it was made of
   int rank() const { return static_cast<int>(shape.size()); }
   Value number(double x) const;  // of its type and shape
 };
@@ -43,6 +45,21 @@ struct Cut {
   Value (*write)(const Value& windows) = nullptr;
   mutable std::string name = {};  // once they are written, in this region
   mutable int region = 0;
+};
+
+struct Lettered {  // an operand of a product: a letter a dimension
+  Value value;
+  std::string letters;
+  std::int64_t place(char letter) const { return static_cast<std::int64_t>(letters.find(letter)); }
+  bool has(char letter) const { return letters.find(letter) != std::string::npos; }
+  std::int64_t size(char letter) const { return value.shape[letters.find(letter)]; }
+};
+
+// Whoever adds up the windows that a product gives takes its operands, and is a convolution; readers then drop the
+// product, as nobody takes it.
+struct Product {
+  Lettered x, y;
+  std::string letters;  // of the result
 };
 
 // One use of an operation: what a row's emitter sees.

@@ -42,18 +42,17 @@ struct Taps {
   Ints stride, dilation;  // of the places; of the taps
   Pairs padding;
   std::int64_t groups = 1;
+  Ints apart = {};  // how far apart the elements of x are put, with the taps turned round; none: it is no transpose
 };
 hlo::Value convolution(const hlo::Value& x, const hlo::Value& w, const Taps& taps, DType dtype);
-// An operand of a product: a letter a dimension.
-struct Lettered {
-  hlo::Value value;
-  std::string letters;
-  std::int64_t place(char letter) const { return static_cast<std::int64_t>(letters.find(letter)); }
-  bool has(char letter) const { return letters.find(letter) != std::string::npos; }
-  std::int64_t size(char letter) const { return value.shape[letters.find(letter)]; }
-};
+using hlo::Lettered;
 // The product of windows that are not written with y, its dimensions in this order; nothing where it is no convolution.
 std::optional<hlo::Value> as_convolution(const Lettered& windows, const Lettered& y, std::string_view out, DType dtype);
+// Windows that a product gives [lead..., places..., window..., C], laid over each other and added; nothing where that
+// is no convolution.
+struct Overlay;
+std::optional<hlo::Value> as_transposed_convolution(const hlo::Product& windows, std::size_t lead, const Overlay& how,
+                                                    const Shape& shape, DType dtype);
 hlo::Values convolve_hlo(const hlo::Use& use);
 hlo::Value reshaped_hlo(const hlo::Value& x, const Shape& shape);  // of windows too
 // products/windows.cpp

@@ -281,7 +281,9 @@ hlo::Values contract_hlo(const hlo::Use& u) {
   Ints perm;
   for (char letter : out) perm.push_back(static_cast<std::int64_t>(made.find(letter)));
   const hlo::Value placed = made == out ? product : hlo::transpose(product, perm);
-  return {hlo::convert(placed, dtype)};
+  hlo::Value result = hlo::convert(placed, dtype);
+  result.product = std::make_shared<const hlo::Product>(hlo::Product{x, y, out});
+  return {result};
 }
 
 // ---- the row

@@ -94,19 +94,20 @@ hlo::Value convolution(const hlo::Value& x, const hlo::Value& w, const Taps& tap
   const std::size_t count = taps.stride.size();
   const bool narrow = dtype == DType::F16 || dtype == DType::BF16;
   Shape shape{x.shape[0], w.shape[0]};
+  const bool turned = !taps.apart.empty();
+  const Ints apart = turned ? taps.apart : Ints(count, 1);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t n = x.shape[2 + i] + taps.padding[i].first + taps.padding[i].second;
+    const std::int64_t n = (x.shape[2 + i] - 1) * apart[i] + 1 + taps.padding[i].first + taps.padding[i].second;
     shape.push_back((n - (w.shape[2 + i] - 1) * taps.dilation[i] - 1) / taps.stride[i] + 1);
   }
-  std::string forward;
-  for (std::size_t i = 0; i < count; ++i) forward += i ? ", false" : "false";
-  const std::string attributes = "batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<" +
-                                 conv_dims("b, f", count) + "x" + conv_dims("o, i", count) + "->" +
-                                 conv_dims("b, f", count) + ">, feature_group_count = " + std::to_string(taps.groups) +
-                                 " : i64, " + conv_numbers("lhs_dilation", Ints(count, 1)) +
-                                 conv_padding(taps.padding) + conv_numbers("rhs_dilation", taps.dilation) +
-                                 "window_reversal = array<i1: " + forward + ">, " +
-                                 conv_numbers("window_strides", taps.stride) + hlo::precise();
+  std::string reversal;
+  for (std::size_t i = 0; i < count; ++i) reversal += std::string(i ? ", " : "") + (turned ? "true" : "false");
+  const std::string attributes =
+      "batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<" + conv_dims("b, f", count) + "x" +
+      conv_dims("o, i", count) + "->" + conv_dims("b, f", count) +
+      ">, feature_group_count = " + std::to_string(taps.groups) + " : i64, " + conv_numbers("lhs_dilation", apart) +
+      conv_padding(taps.padding) + conv_numbers("rhs_dilation", taps.dilation) +
+      "window_reversal = array<i1: " + reversal + ">, " + conv_numbers("window_strides", taps.stride) + hlo::precise();
   const DType sums = narrow ? DType::F32 : dtype;
   return hlo::convert(x.to->op("stablehlo.convolution", {x, w}, sums, std::move(shape), attributes), dtype);
 }
@@ -156,6 +157,58 @@ std::optional<hlo::Value> as_convolution(const Lettered& windows, const Lettered
   return hlo::transpose(hlo::reshape(made, shape), perm);
 }
 
+// Each element of the result takes from the places whose windows reach it: x is the operand with the places, spread out
+// by the stride, w the one with the windows, turned round.
+std::optional<hlo::Value> as_transposed_convolution(const hlo::Product& windows, std::size_t lead, const Overlay& how,
+                                                    const Shape& shape, DType dtype) {
+  const std::size_t count = how.size.size();
+  const std::string places = windows.letters.substr(lead, count), taps = windows.letters.substr(lead + count, count);
+  const auto only = [&](const Lettered& side, const std::string& all, const std::string& none) {
+    return std::all_of(all.begin(), all.end(), [&](char c) { return side.has(c); }) &&
+           std::none_of(none.begin(), none.end(), [&](char c) { return side.has(c); });
+  };
+  const bool swap = !only(windows.x, places, taps);
+  const Lettered &x = swap ? windows.y : windows.x, &w = swap ? windows.x : windows.y;
+  if (!only(x, places, taps) || !only(w, taps, places) || !runtime::is_float(dtype) ||
+      runtime::numel(x.value.shape) == 0 || runtime::numel(w.value.shape) == 0 || runtime::numel(shape) == 0)
+    return std::nullopt;
+  std::string batch, groups, summed, kept;
+  for (char c : x.letters) {
+    if (places.find(c) != std::string::npos) continue;
+    const bool given = windows.letters.find(c) != std::string::npos;
+    (w.has(c) ? given ? groups : summed : batch) += c;
+  }
+  for (char c : w.letters)
+    if (taps.find(c) == std::string::npos && !x.has(c)) kept += c;
+  const auto of = [](const Lettered& side, const std::string& letters) {
+    Ints dims;
+    for (char c : letters) dims.push_back(side.place(c));
+    return dims;
+  };
+  Joined from(x.value), by(w.value);
+  from.one(), from.add(of(x, batch), true), from.one(), from.add(of(x, groups + summed), true);
+  from.add(of(x, places));
+  by.one(), by.add(of(w, groups + kept), true), by.one(), by.add(of(w, summed), true), by.add(of(w, taps));
+  Taps plan{Ints(count, 1), how.dilation, {}, 1, how.stride};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t reach = (w.size(taps[i]) - 1) * how.dilation[i], low = reach - how.before[i],
+                       spread = (x.size(places[i]) - 1) * how.stride[i] + 1;
+    plan.padding.emplace_back(low, how.size[i] - spread - low + reach);
+  }
+  for (char c : groups) plan.groups *= x.size(c);
+  const hlo::Value made = convolution(from.made(), by.made(), plan, dtype);
+  const std::string letters = batch + groups + kept + places,
+                    out = windows.letters.substr(0, lead) + places + windows.letters.substr(lead + 2 * count);
+  Shape apart;
+  Ints perm;
+  for (char c : letters) {
+    const std::size_t i = places.find(c);
+    apart.push_back(i != std::string::npos ? how.size[i] : x.has(c) ? x.size(c) : w.size(c));
+  }
+  for (char c : out) perm.push_back(static_cast<std::int64_t>(letters.find(c)));
+  return hlo::reshape(hlo::transpose(hlo::reshape(made, apart), perm), shape);
+}
+
 // The shorter line turned round and moved along the longer one; lines beside each other are groups of their own.
 hlo::Values convolve_hlo(const hlo::Use& u) {
   const bool swap = u.in[0].shape.back() < u.in[1].shape.back();
@@ -168,8 +221,15 @@ hlo::Values convolve_hlo(const hlo::Use& u) {
   return {hlo::reshape(convolution(hlo::reshape(x, {1, lines, n}), turned, taps, x.dtype), u.out[0].shape)};
 }
 
-// Where places and windows stay as they are, what is behind them has the new shape before they are cut too.
+// Where places and windows stay as they are, what is behind them has the new shape before they are cut too. Of a
+// product the last dimensions may be joined, as those of groups are.
 hlo::Value reshaped_hlo(const hlo::Value& x, const Shape& shape) {
+  if (x.product && !shape.empty() && shape.size() <= x.shape.size() &&
+      std::equal(shape.begin(), shape.end() - 1, x.shape.begin())) {
+    hlo::Value out = hlo::reshape(x, shape);
+    out.product = x.product;
+    return out;
+  }
   const hlo::Cut* cut = x.cut.get();
   const auto front = static_cast<std::ptrdiff_t>(cut ? cut->lead + 2 * cut->count : 0);
   if (!cut || shape.size() < static_cast<std::size_t>(front) ||

@@ -151,11 +151,14 @@ Var sum_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, c
   return b.call("windows", {ct[0]}, attrs);
 }
 
-// A term for each element of a window, spread out by the stride and put where it belongs.
+// Of what a product gives a convolution; else a term for each element of a window, spread out by the stride and put
+// where it belongs.
 hlo::Values sum_hlo(const hlo::Use& u) {
   const hlo::Value& x = u.in[0];
   const std::size_t rank = x.shape.size();
   Laid l(u.attrs, rank);
+  if (x.product)
+    if (auto made = as_transposed_convolution(*x.product, l.lead, l, u.out[0].shape, u.out[0].dtype)) return {*made};
   const auto at = [](std::size_t d) { return static_cast<std::ptrdiff_t>(d); };
   const hlo::Value zero = u.to.constant(x.dtype, {}, 0);
   std::optional<hlo::Value> sum;
