@@ -1,5 +1,5 @@
-// Structural rows: constants, loops, branches, effects. What must hold inside a region comes out as one more carried
-// truth value a claim.
+// Structural rows: constants, loops, branches, effects. What a region tells (reports.h) comes out behind its results: a
+// claim as one truth value, what is shown with a dimension of the turns of each loop.
 #include <algorithm>
 #include <stdexcept>
 
@@ -45,12 +45,12 @@ Value with_row(const Value& x, const Value& row, const Value& i) {
 
 class Deeper {
  public:
-  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
-  ~Deeper() { --depth_; }
+  Deeper(int& depth, bool really) : depth_(depth), by_(really ? 1 : 0) { depth_ += by_; }
+  ~Deeper() { depth_ -= by_; }
   Deeper(const Deeper&) = delete;
 
  private:
-  int& depth_;
+  int &depth_, by_;
 };
 
 void append(Values& to, std::span<const Value> more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -72,29 +72,28 @@ Values Emitter::structure(const Inside& at) {
     default: break;  // a loop or a branch
   }
   const ir::RegionEdges wiring = ir::region_edges(n);
-  const Deeper deeper(turns_);
+  const Deeper deeper(hidden_, wiring.verdict || (at.distinct && !at.distinct->blocks.empty()));
   return wiring.chooser ? branch(at) : wiring.verdict ? loop(at, wiring) : scan(at, wiring);
 }
 
 // What is shown leaves the program as results; what must hold is a truth value.
 Values Emitter::effect(const Inside& at) {
-  const bool shows = at.node.attrs.says("shows");
-  if (!shows || !how_.shows || turns_ > 0) return row(at.node, at.in, at.out);
-  Shown one{&at.node, {}, {}};
-  for (std::size_t i = 0; i < at.in.size(); ++i) {
-    const ir::Var v = at.node.inputs[i];
-    one.types.push_back(at.graph.type(v));
-    one.differs.push_back(at.around ? at.around->of[v.id] : runtime::AxisSet());
-    shown_values.push_back(at.in[i]);
-  }
-  shown.push_back(std::move(one));
-  return {};
+  if (!at.node.attrs.says("shows") || !how_.shows) return row(at.node, at.in, at.out);
+  if (hidden_ > 0)
+    refuse(at.node.attrs.text("what"),
+           "not in a `while`, whose turns nobody counts, nor under a condition that differs between devices; make what "
+           "it shows a result, and show that after the call");
+  return {at.in.begin(), at.in.end()};
 }
 
 Values Emitter::region(const Inside& at, std::size_t which, std::span<const Value> params) {
   const bool known = at.distinct && which < at.distinct->regions.size();
   return graph(*at.node.regions[which], params,
                {known ? &at.distinct->regions[which] : nullptr, at.layouts ? &(*at.layouts)[which] : nullptr});
+}
+
+std::vector<Told> Emitter::told_in(const Inside& at, std::size_t which) const {
+  return reports_of(*at.node.regions[which], nullptr).values;
 }
 
 // Engines start a collective on all devices together: one that some devices skip never ends.
@@ -112,9 +111,9 @@ void Emitter::refuse_divergence(const Inside& at) const {
 // A `while` that compares its counter with the length: readers multiply by it.
 Values Emitter::scan(const Inside& at, const ir::RegionEdges& wiring) {
   const std::size_t carry = wiring.carried(), fixed = wiring.constants(0).count;
-  const ir::Graph& body = *at.node.regions[0];
-  std::vector<Claim> claims;
-  claims_in(body, claims);
+  std::vector<Told> told = told_in(at, 0);
+  for (Told& t : told)
+    if (!t.claim) t.shape.insert(t.shape.begin(), wiring.turns);
   const std::span<const Value> consts = at.in.subspan(0, fixed), rows = at.in.subspan(fixed + carry);
   Values start{to_.constant(runtime::DType::I32, {}, 0)};
   append(start, at.in.subspan(fixed, carry));
@@ -122,7 +121,7 @@ Values Emitter::scan(const Inside& at, const ir::RegionEdges& wiring) {
     const Value zero = to_.constant(at.out[i].dtype, {}, 0);
     start.push_back(broadcast(zero, at.out[i].shape));
   }
-  for (std::size_t i = 0; i < claims.size(); ++i) start.push_back(to_.constant(runtime::DType::Bool, {}, 1));
+  for (const Told& t : told) start.push_back(t.nothing(to_));
   if (wiring.turns == 0) return {start.begin() + 1, start.end()};  // there is no row to take
 
   const auto more = [&](const Values& turn) {
@@ -136,7 +135,8 @@ Values Emitter::scan(const Inside& at, const ir::RegionEdges& wiring) {
     const Values made = region(at, 0, params);
     append(next, std::span(made).subspan(0, carry));
     for (std::size_t k = carry; k < at.out.size(); ++k) next.push_back(with_row(turn[1 + k], made[k], row));
-    for (std::size_t k = at.out.size(); k < made.size(); ++k) next.push_back(both(turn[1 + k], made[k]));
+    for (std::size_t k = at.out.size(); k < made.size(); ++k)
+      next.push_back(told[k - at.out.size()].claim ? both(turn[1 + k], made[k]) : with_row(turn[1 + k], made[k], i));
     return next;
   });
   return {all.begin() + 1, all.end()};
@@ -147,12 +147,9 @@ Values Emitter::loop(const Inside& at, const ir::RegionEdges& wiring) {
   const std::size_t of_cond = wiring.constants(0).count, of_body = wiring.constants(1).count;
   const std::span<const Value> asks = at.in.subspan(0, of_cond), consts = at.in.subspan(of_cond, of_body),
                                carry = at.in.subspan(of_cond + of_body);
-  std::vector<Claim> asked, claims;
-  claims_in(*at.node.regions[0], asked);
-  if (!asked.empty()) refuse("assert", "none in the condition of a loop; put it into the body");
-  claims_in(*at.node.regions[1], claims);
+  if (!told_in(at, 0).empty()) refuse("assert", "none in the condition of a loop; put it into the body");
   Values start(carry.begin(), carry.end());
-  for (std::size_t i = 0; i < claims.size(); ++i) start.push_back(to_.constant(runtime::DType::Bool, {}, 1));
+  for (const Told& t : told_in(at, 1)) start.push_back(t.nothing(to_));
 
   const auto of = [&](std::size_t which, std::span<const Value> given, const Values& turn) {
     Values params(given.begin(), given.end());
@@ -169,27 +166,30 @@ Values Emitter::loop(const Inside& at, const ir::RegionEdges& wiring) {
 
 Values Emitter::branch(const Inside& at) {
   refuse_divergence(at);
-  std::vector<std::vector<Claim>> claims(2);
-  for (std::size_t r = 0; r < 2; ++r) claims_in(*at.node.regions[r], claims[r]);
   const ir::Graph& first = *at.node.regions[0];
+  const std::vector<Told> told[] = {told_in(at, 0), told_in(at, 1)};
   Values like = typed(to_, first, first.results);
-  const std::size_t results = like.size();
-  for (std::size_t i = 0; i < claims[0].size() + claims[1].size(); ++i)
-    like.push_back({&to_, {}, runtime::DType::Bool, {}});
+  const auto results = static_cast<std::ptrdiff_t>(like.size());
+  bool shows = false;
+  for (const auto& of_region : told)
+    for (const Told& t : of_region) {
+      like.push_back({&to_, {}, t.dtype, t.shape});
+      shows = shows || !t.claim;
+    }
   std::string text;
   for (std::size_t r = 0; r < 2; ++r) {
     to_.begin({});
     const Values made = region(at, r, at.in.subspan(1));
-    Values out(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(results));
-    const auto held = [&](std::size_t count) {  // what the other region claims holds here
-      for (std::size_t i = 0; i < count; ++i) out.push_back(to_.constant(runtime::DType::Bool, {}, 1));
-    };
-    if (r == 1) held(claims[0].size());
-    append(out, std::span(made).subspan(results));
-    if (r == 0) held(claims[1].size());
+    Values out(made.begin(), made.begin() + results), other;
+    for (const Told& t : told[1 - r]) other.push_back(t.nothing(to_));
+    if (r == 1) append(out, other);
+    append(out, std::span(made).subspan(static_cast<std::size_t>(results)));
+    if (r == 0) append(out, other);
     text += (text.empty() ? "" : ", ") + to_.end(out);
   }
-  return to_.ops("stablehlo.if", at.in.subspan(0, 1), like, {}, text);
+  Values all = to_.ops("stablehlo.if", at.in.subspan(0, 1), like, {}, text);
+  if (shows) all.insert(all.begin() + results, at.in[0]);  // which of them was taken
+  return all;
 }
 
 }  // namespace shard::hlo

@@ -36,23 +36,11 @@ Values Emitter::node(const Inside& at) {
   return ir::structure_of(*at.node.op) ? structure(at) : row(at.node, at.in, at.out);
 }
 
-void Emitter::claims_in(const ir::Graph& g, std::vector<Claim>& to) const {
-  for (const Node& n : g.nodes) {
-    if (ir::is_effect(*n.op) && !n.attrs.says("shows")) {
-      std::string message;  // without the values that it would show
-      if (const auto* texts = n.attrs.get<std::vector<std::string>>("texts"))
-        for (const std::string& t : *texts) message += (message.empty() ? "" : "...") + t;
-      to.push_back({std::move(message), n.span});
-    }
-    for (const auto& r : n.regions) claims_in(*r, to);
-  }
-}
-
 Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, Scope known) {
   std::vector<Value> values(g.types.size());
   const auto value = [&](ir::Var v) -> Value& { return values[at(v)]; };
   for (std::size_t i = 0; i < g.params.size(); ++i) value(g.params[i]) = params[i];
-  Values claims;
+  Values told;
   const std::string outside = to_.location();
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& n = g.nodes[i];
@@ -68,12 +56,12 @@ Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, Scope k
         if (!made[k].cut) made[k] = constrained(made[k], n, known.layouts->of[at(n.outputs[k])]);
     } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, n.span, e.what()); }
     for (std::size_t k = 0; k < n.outputs.size(); ++k) value(n.outputs[k]) = made[k];
-    claims.insert(claims.end(), made.begin() + static_cast<std::ptrdiff_t>(n.outputs.size()), made.end());
+    told.insert(told.end(), made.begin() + static_cast<std::ptrdiff_t>(n.outputs.size()), made.end());
   }
   to_.set_location(outside);
   Values results;
   for (ir::Var v : g.results) results.push_back(value(v));
-  results.insert(results.end(), claims.begin(), claims.end());
+  results.insert(results.end(), told.begin(), told.end());
   return results;
 }
 

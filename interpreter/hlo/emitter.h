@@ -3,8 +3,7 @@
 #pragma once
 #include <map>
 
-#include "interpreter/hlo/module.h"
-#include "interpreter/hlo/writer.h"
+#include "interpreter/hlo/reports.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
 
@@ -39,15 +38,10 @@ class Emitter {
     const transform::Distinct* distinct = nullptr;
     const transform::Layouts* layouts = nullptr;
   };
-  // The nodes of a graph whose parameters are these values; gives its results, and behind them what must hold: one
-  // truth value a claim, in the order of claims_in(graph).
+  // The nodes of a graph whose parameters are these values; gives its results, and behind them the values of
+  // reports_of(graph), in their order.
   Values graph(const ir::Graph& g, std::span<const Value> params, Scope known);
-  // What the graph and its regions claim, in order.
-  void claims_in(const ir::Graph& g, std::vector<Claim>& to) const;
   std::string location(grammar::Span span) const;
-  // What was shown, with its operands, since the emitter was made.
-  std::vector<Shown> shown;
-  Values shown_values;
 
  private:
   struct Inside;  // a node with what it stands in
@@ -60,6 +54,7 @@ class Emitter {
   Values loop(const Inside& at, const ir::RegionEdges& wiring);
   Values branch(const Inside& at);
   Values region(const Inside& at, std::size_t which, std::span<const Value> params);
+  std::vector<Told> told_in(const Inside& at, std::size_t which) const;
   void refuse_divergence(const Inside& at) const;
   // whole.cpp
   Value constrained(const Value& x, const ir::Node& n, const runtime::Sharding& layout);
@@ -75,7 +70,7 @@ class Emitter {
   Writer& to_;
   const transform::Program& program_;
   const How& how_;
-  int turns_ = 0;                            // of loops and branches that the node stands in
+  int hidden_ = 0;                           // regions that the node stands in whose runs nobody can count afterwards
   std::map<runtime::AxisId, Value> places_;  // along an axis, where per-device code was told
 };
 

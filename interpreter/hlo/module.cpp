@@ -21,6 +21,14 @@ Value leaving(const Value& x) {
   return x.dtype == DType::Key ? bitcast(x, DType::U32, words) : x;
 }
 
+void claims_first(std::span<Value> values, std::span<const Told> told) {
+  const Values all(values.begin(), values.end());
+  auto to = values.begin();
+  for (const bool claims : {true, false})
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (told[i].claim == claims) *to++ = all[i];
+}
+
 class Printer {
  public:
   Printer(const transform::Program& program, const How& how)
@@ -34,7 +42,7 @@ class Printer {
     const bool global = whole() && how_.form == Form::Auto;
     const ir::Graph& g = global ? how_.whole->graph : program_.local;
     Module out;
-    emitter_.claims_in(g, out.claims);
+    Reports reports = reports_of(g, global ? nullptr : &program_.distinct);
     for (std::size_t i = 0; i < g.params.size(); ++i) {
       in_.push_back(port(local(g.type(g.params[i])), i < how_.arguments.size() ? &how_.arguments[i] : nullptr));
       in_.back().value.name = to_.fresh();
@@ -43,8 +51,9 @@ class Printer {
     Values params;
     for (const Laid& p : in_) params.push_back(p.value);
     Values results = whole() && !global ? surrounded(g) : body(g, params);
-    for (const Value& v : emitter_.shown_values) results.push_back(leaving(v));
-    out.shown = emitter_.shown;
+    claims_first(std::span(results).subspan(g.results.size()), reports.values);
+    out.claims = std::move(reports.claims);
+    out.shown = std::move(reports.shown);
     if (!whole() || global)
       for (std::size_t i = 0; i < results.size(); ++i)
         out_.push_back(i < g.results.size() ? port(results[i], &program_.results[i]) : Laid{results[i], nowhere()});

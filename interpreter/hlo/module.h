@@ -49,13 +49,17 @@ struct Claim {
   grammar::Span span;
 };
 
-// What the script shows while the program runs (effects that say `shows`): the operands are results of @main behind the
-// claims, and who runs it acts afterwards.
+// What the script shows while the program runs (effects that say `shows`): who runs it acts afterwards, in this order.
 struct Shown {
-  const ir::Node* node;  // of program.local or of one of its regions
-  // By operand: its type on a device, and the axes along which devices have different ones.
+  // An effect: of program.local or of one of its regions. By operand, which is a result of @main: its type on a device,
+  // and the axes along which devices have different ones.
+  const ir::Node* node = nullptr;
   std::vector<ir::Type> types;
   std::vector<runtime::AxisSet> differs;
+  // Or what is shown in a loop of so many turns: each operand has a dimension of them in front. Or, with two lists, in
+  // a branch, before whose operands there is a truth value: whether the first was taken.
+  std::vector<std::vector<Shown>> inside;
+  std::int64_t turns = 1;
 };
 
 struct Module {

@@ -8,6 +8,7 @@
 #include "interpreter/exec/lowering.h"
 #include "interpreter/hlo/module.h"
 #include "interpreter/xla/full_memory.h"
+#include "interpreter/xla/showing.h"
 #include "runtime/mesh/device_array.h"
 #include "runtime/mesh/part.h"
 
@@ -37,8 +38,7 @@ class Blocks final : public runtime::RemoteBlocks {
   runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
     if (here_) return here_;
     in_flight_->wait_for_all();
-    const runtime::Mesh* mesh = array.type.mesh.get();
-    if (mesh && mesh->part) mesh = &mesh->part->here;
+    const runtime::Mesh* mesh = mesh_here(array);
     const std::size_t bytes = pjrt::bytes_of(blocks_[0].type());
     const std::int64_t all = runtime::checked_bytes(array.physical(), runtime::size_of(array.type.dtype));
     runtime::BufferRef out = pool.allocate(static_cast<std::size_t>(all));
@@ -46,6 +46,13 @@ class Blocks final : public runtime::RemoteBlocks {
     for (std::size_t p = 0; p < blocks_.size() && next * bytes < static_cast<std::size_t>(all); ++p)
       if (block_at(mesh, array, p) == next) blocks_[p].to_host(static_cast<char*>(out->data()) + bytes * next++, bytes);
     return here_ = std::move(out);
+  }
+  void wait() const override { in_flight_->wait_for_all(); }
+  bool by_block() const override { return true; }
+  void copy_block(const runtime::DeviceArray& array, std::int64_t place, void* to) const override {
+    std::size_t p = 0;
+    while (block_at(mesh_here(array), array, p) != static_cast<std::size_t>(place)) ++p;
+    blocks_.at(p).to_host(to, pjrt::bytes_of(blocks_[p].type()));
   }
   const void* owner() const override { return client_.get(); }
   const pjrt::Buffer& at(std::size_t position) const { return blocks_.at(position); }
@@ -55,6 +62,10 @@ class Blocks final : public runtime::RemoteBlocks {
   }
 
  private:
+  static const runtime::Mesh* mesh_here(const runtime::DeviceArray& array) {  // what of it is in this process
+    const runtime::Mesh* mesh = array.type.mesh.get();
+    return mesh && mesh->part ? &mesh->part->here : mesh;
+  }
   pjrt::ClientRef client_;
   std::shared_ptr<InFlight> in_flight_;
   std::vector<pjrt::Buffer> blocks_;
@@ -151,8 +162,10 @@ class Compiled final : public exec::Measured, public std::enable_shared_from_thi
     let_go();
     if (!version.claims.empty()) in_flight_->wait_for_all();
     check_claims(version.claims, out);
-    std::size_t at = program().results.size() + version.claims.size();
-    for (const hlo::Shown& one : version.shown) show(one, out, at, hooks);
+    if (!version.shown.empty() && hooks.effect)
+      Showing(program(), pool, hooks, [&](std::size_t r) {
+        return blocks_of(out, r);
+      }).show(version.shown, program().results.size() + version.claims.size());
     return results(out);
   }
 
@@ -241,28 +254,6 @@ class Compiled final : public exec::Measured, public std::enable_shared_from_thi
     blocks.reserve(out.size());
     for (auto& device : out) blocks.push_back(std::move(device[r]));
     return std::make_shared<const Blocks>(client_, in_flight_, std::move(blocks));
-  }
-
-  // As lockstep does while it runs (exec::EffectCall). `at`: the result that is its first operand, then the one behind
-  // its last.
-  void show(const hlo::Shown& one, std::vector<std::vector<pjrt::Buffer>>& out, std::size_t& at,
-            const exec::Hooks& hooks) const {
-    std::vector<ArrayRef> operands;
-    for (std::size_t i = 0; i < one.differs.size(); ++i) {
-      const ir::Type& t = one.types[i];
-      auto array = std::make_shared<DeviceArray>();
-      array->type = ir::Type::of(t.dtype, t.shape, t.weak);
-      array->type.varying = t.varying;
-      array->type.mesh = program().mesh;
-      array->layout = runtime::Sharding::replicated(t.shape.size());
-      array->distinct = one.differs[i];
-      array->elsewhere = blocks_of(out, at++);
-      operands.push_back(runtime::whole(pool, runtime::here(pool, array)));
-    }
-    std::vector<std::string> layouts;
-    if (const auto* texts = one.node->attrs.get<std::vector<std::string>>("layouts")) layouts = *texts;
-    layouts.resize(operands.size(), "P()");
-    if (hooks.effect) hooks.effect(one.node->attrs, operands, layouts, one.node->span);
   }
 
   std::vector<ArrayRef> results(std::vector<std::vector<pjrt::Buffer>>& out) const {

@@ -23,6 +23,12 @@ class RemoteBlocks {
   // thread.
   virtual bool in_parts() const { return false; }
   virtual void read(const Shape&, const View&) const {}
+  // Until they have been computed; throws what went wrong.
+  virtual void wait() const {}
+  // Whether blocks can be had one by one; then `copy_block` gives the one at this place of `DeviceArray::buffer`, which
+  // has them one behind the other. Any thread, after `wait`.
+  virtual bool by_block() const { return false; }
+  virtual void copy_block(const DeviceArray&, std::int64_t, void*) const {}
   // Whose devices they lie on, by which a target knows those that are its own; null: nobody's.
   virtual const void* owner() const { return nullptr; }
 };

@@ -1,5 +1,6 @@
 #include "runtime/mesh/device_blocks.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/kernels/kernels.h"
@@ -58,6 +59,7 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
         rest /= a.type.mesh->size_of(*axis);
       }
     }
+    block.place = offset / std::max<std::int64_t>(1, numel(local));
     block.terms.data =
         all.data ? static_cast<char*>(all.data) + offset * static_cast<std::int64_t>(size_of(all.dtype)) : nullptr;
     if (here) out.push_back(block);

@@ -12,6 +12,7 @@ struct DeviceBlock {
   View terms;  // the block; in front `unreduced_dims` dimensions of terms that are summed (maximum, minimum)
   int unreduced_dims = 0;
   std::int64_t number = 0;  // among all blocks of the array, those of other processes too
+  std::int64_t place = 0;   // in `DeviceArray::buffer`, which has blocks one behind the other; of a sum its first term
 };
 // The distinct blocks that split the array, in row-major order of their places; of several processes those of this one.
 std::vector<DeviceBlock> device_blocks(const DeviceArray& a);

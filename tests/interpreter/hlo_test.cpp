@@ -4,6 +4,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/hlo/module.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/pipeline.h"
 #include "tests/stdlib/op_check.h"
 
@@ -96,6 +97,27 @@ TEST_CASE("hlo: what is shown leaves the program, for who can show it") {
   CHECK(made.claims.empty());
   CHECK(holds(made.text, "return %0, %0 : tensor<3xf32>, tensor<3xf32>"));
   CHECK_THROWS_AS(hlo::module_of(program, {.arguments = infos}), grammar::Error);
+}
+
+TEST_CASE("hlo: what a loop shows leaves the program with a row a turn, behind what it claims") {
+  Builder body(rows());
+  const Var c = body.param(Type::of(DType::Bool, {})), r = body.param(Type::of(DType::F32, {2}));
+  body.emit(rows().at("effect"), {r}, {{"what", std::string("print")}, {"shows", true}});
+  body.emit(rows().at("effect"), {c}, {{"what", std::string("assert")}});
+  Builder b(rows());
+  const Var start = b.param(Type::of(DType::Bool, {})), x = b.param(Type::of(DType::F32, {3, 2}));
+  b.emit(rows().at("scan"), {start, x}, ir::with_wiring({}, ir::ScanWiring{.carry = 1, .length = 3}),
+         {std::make_shared<const Graph>(body.finish({c}))});
+  const Graph g = b.finish({});
+  const std::vector<exec::ArrayInfo> infos{info_of(Type::of(DType::Bool, {}), nullptr, {}),
+                                           info_of(Type::of(DType::F32, {3, 2}), nullptr, {})};
+  const transform::Program program = transform::lower(rows(), g, nullptr, infos);
+  const hlo::Module made = hlo::module_of(program, {.arguments = infos, .shows = true});
+  CHECK(made.claims.size() == 1);
+  REQUIRE(made.shown.size() == 1);
+  CHECK(made.shown[0].turns == 3);
+  CHECK(made.shown[0].inside.at(0).at(0).types.at(0).shape == runtime::Shape{2});
+  CHECK(holds(made.text, "-> (tensor<i1>, tensor<3x2xf32>)"));
 }
 
 TEST_CASE("hlo: a condition that is asserted is one more truth value") {

@@ -62,22 +62,28 @@ int lock_folder(const std::string& folder) {
   return -1;
 }
 
-// A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
+bool in_parts(const DeviceArray& a) { return a.elsewhere && a.elsewhere->in_parts() && a.distinct.empty(); }
+bool by_block(const DeviceArray& a) { return a.elsewhere && a.elsewhere->by_block() && a.layout.unreduced.empty(); }
+
+// A block's bytes, piece by piece: where they lie, the sum of its terms, from its device, or from another file.
 class BlockBytes {
  public:
   BlockBytes(runtime::Pool& pool, const ArrayRef& a, const runtime::DeviceBlock& block) {
-    if (!a->buffer) {
+    if (in_parts(*a)) {
       far_.emplace(pool, a);
       return;
     }
     Shape shape(block.terms.shape.begin() + block.unreduced_dims, block.terms.shape.end());
     const auto bytes = static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(a->type.dtype);
     const void* data = block.terms.data;
-    if (block.unreduced_dims > 0) {
-      sum_ = pool.allocate(bytes);
-      data = sum_->data();
-      runtime::join_terms(a->layout.unreduced_kind, block.terms, block.unreduced_dims,
-                          runtime::contiguous(a->type.dtype, shape, sum_->data()));
+    if (!a->buffer || block.unreduced_dims > 0) {
+      own_ = pool.allocate(bytes);
+      data = own_->data();
+      if (!a->buffer)
+        a->elsewhere->copy_block(*a, block.place, own_->data());
+      else
+        runtime::join_terms(a->layout.unreduced_kind, block.terms, block.unreduced_dims,
+                            runtime::contiguous(a->type.dtype, shape, own_->data()));
     }
     rest_ = {static_cast<const char*>(data), bytes};
   }
@@ -90,7 +96,7 @@ class BlockBytes {
 
  private:
   std::optional<runtime::Pieces> far_;
-  runtime::BufferRef sum_;
+  runtime::BufferRef own_;
   std::string_view rest_;
 };
 
@@ -116,12 +122,10 @@ std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<r
 void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, Sink& file, const std::string& file_name,
                  Written& written) {
   const Snapshot::Array& a = what.arrays[index];
-  const bool parts = a.array->elsewhere && a.array->elsewhere->in_parts() && a.array->distinct.empty();
-  const ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
-  const std::vector<runtime::DeviceBlock> blocks = runtime::device_blocks(*array);
+  const std::vector<runtime::DeviceBlock> blocks = runtime::device_blocks(*a.array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    BlockBytes bytes(pool, array, blocks[i]);
+    BlockBytes bytes(pool, a.array, blocks[i]);
     std::uint32_t crc = 0;
     for (std::string_view piece = bytes.next(); !piece.empty(); piece = bytes.next()) {
       crc = runtime::crc32c(crc, piece);
@@ -166,6 +170,8 @@ Snapshot snapshot_of(Interpreter& in, const Value& tree) {
     // Terms of several processes are brought together now; blocks stay where they are.
     const runtime::MeshPart* part = a->type.mesh ? a->type.mesh->part.get() : nullptr;
     if (part && !(a->layout.unreduced & part->apart).empty()) a = runtime::whole(in.context().pool(), a);
+    if (!in_parts(*a) && !by_block(*a)) a = runtime::here(in.context().pool(), a);
+    if (a->elsewhere) a->elsewhere->wait();  // here, where the script is: a thread may write
     out.arrays.push_back({name, "", std::move(a)});
     return "{\"array\":" + lang::json_string(name) + "}";
   });
