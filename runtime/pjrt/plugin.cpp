@@ -64,7 +64,9 @@ void Plugin::check(abi::Error* error, const char* doing) const {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   const std::string said = std::string("the plug-in of engine xla says, ") + doing + ": " + text;
   constexpr int kExhausted = 8;
-  if (code.number == kExhausted) throw RuntimeError("memory", "a device has no memory left: " + said);
+  // While it compiles XLA tries kernels, and what it says where none has memory is only in the text.
+  if (code.number == kExhausted || said.find("RESOURCE_EXHAUSTED") != std::string::npos)
+    throw RuntimeError("memory", "a device has no memory left: " + said);
   throw RuntimeError("engine", said);
 }
 

@@ -103,6 +103,11 @@ std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plu
   std::vector<std::size_t> devices(replicas);
   std::iota(devices.begin(), devices.end(), std::size_t{0});
   const ClientRef client = Client::create(plugin, machine.devices);
+  if (client->platform() != machine.platform || client->own() < replicas)
+    throw RuntimeError("engine", "the plug-in has " + std::to_string(client->own()) + " devices (" +
+                                     client->platform() + "), and compiling for " + std::to_string(replicas) +
+                                     " of a " + machine.platform + " needs one that makes them: `pip install " +
+                                     machine.package + "`");
   return Executable::compile(client, text, std::move(devices), std::nullopt)->memory();
 }
 
