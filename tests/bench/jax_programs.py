@@ -1,5 +1,5 @@
 """The programs of this folder in JAX: prints the median milliseconds of a step. Usage: jax_programs.py NAME DEVICES STEPS, and of two
-processes that share the devices out: WHERE NUMBER"""
+processes that share the devices out: WHERE NUMBER. JAX_PLATFORMS=cuda takes a GPU; SIZES="D=1024 T=1024 compute=bf16" are those of the transformer."""
 import os
 import sys
 import time
@@ -7,7 +7,7 @@ import time
 name, devices, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 processes = 2 if len(sys.argv) > 4 else 1
 os.environ['XLA_FLAGS'] = f'--xla_force_host_platform_device_count={devices // processes}'
-os.environ['JAX_PLATFORMS'] = 'cpu'
+os.environ.setdefault('JAX_PLATFORMS', 'cpu')
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -75,7 +75,10 @@ def mlp():
 
 
 def transformer():
-    V, T, D, H, K, F, layers, batch = 128, 64, 128, 4, 32, 512, 4, 32
+    sizes = dict(pair.split('=') for pair in os.environ.get('SIZES', '').split())
+    compute = {'f32': jnp.float32, 'bf16': jnp.bfloat16}[sizes.pop('compute', 'f32')]
+    V, T, D, H, layers, batch = (int(sizes.get(n, d)) for n, d in [('V', 128), ('T', 64), ('D', 128), ('H', 4), ('layers', 4), ('batch', 32)])
+    K, F = D // H, 4 * D
     keys = jax.random.split(jax.random.key(0), layers + 2)
     heads = P(None, 'model', None)
     specs = {'norm1': P(), 'norm2': P(), 'q': heads, 'k': heads, 'v': heads, 'o': P('model'), 'up': P(None, 'model'), 'down': P('model')}
@@ -95,15 +98,17 @@ def transformer():
 
     def attend(p, x):
         q, k, v = (jnp.einsum('btd,dhk->bthk', x, p[n]) for n in 'qkv')
-        scores = jnp.where(jnp.tril(jnp.ones((T, T), bool)), jnp.einsum('bthk,bshk->bhts', q, k) / K ** 0.5, -1e9)
-        return jnp.einsum('bthk,hkd->btd', jnp.einsum('bhts,bshk->bthk', jax.nn.softmax(scores, -1), v), p['o'])
+        scores = jnp.einsum('bthk,bshk->bhts', q, k, preferred_element_type=jnp.float32) / K ** 0.5
+        seen = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((T, T), bool)), scores, -1e9), -1).astype(compute)
+        return jnp.einsum('bthk,hkd->btd', jnp.einsum('bhts,bshk->bthk', seen, v), p['o'])
 
     def loss(p, x, y):
+        p = tree(lambda w: w.astype(compute), p)
         h = p['embed'][x] + p['place']
         for l in p['layers']:
             h = h + attend(l, rms(h, l['norm1']))
             h = h + jax.nn.gelu(rms(h, l['norm2']) @ l['up']) @ l['down']
-        z = rms(h, p['norm']) @ p['embed'].T
+        z = (rms(h, p['norm']) @ p['embed'].T).astype(jnp.float32)
         return jnp.mean(jax.nn.logsumexp(z, -1) - jnp.sum(z * jax.nn.one_hot(y, V), -1))
 
     def step(s, x, y):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scripts on engine xla: the same programs, compiled and run by a plug-in of PJRT that nobody here wrote.
 
-    xla_run.py SHARD FOLDER TEST_RUNTIME      closes with "N passed, N failed"
+    xla_run.py SHARD FOLDER TEST_RUNTIME [DEVICES]      closes with "N passed, N failed"
 
 FOLDER keeps a Python environment with the package `xla-cpu-pjrt` (one is made with pip where there is none); SHARD_PJRT_PLUGIN names
 another plug-in. Without either, as where there is no network, it says so and ends well.
@@ -10,6 +10,7 @@ they end as with engine lockstep and print the same words, numbers to the progra
 Those in REFUSED end with the error that is named there. XLA may hang or end the process: each run has its time.
 Programs are compiled without LLVM's optimisations (QUICK), the client's tests and those in AS_SHIPPED with them; XLA_FLAGS in the
 environment is taken as it is: XLA_FLAGS= compiles all as users have it.
+With DEVICES, as on a machine with one GPU, every program gets as many, and those are left out that lockstep cannot run on them.
 """
 import concurrent.futures, glob, json, os, re, shutil, subprocess, sys, tempfile
 
@@ -22,9 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 # What engine xla refuses, and what it says.
-PRINTS = 'engine xla has no `print`'
 REFUSED = {
-    'tests/golden/explicit/vmap_prints.shard': PRINTS,
     'tests/golden/manual/varying_predicate_regions.shard': 'engine xla has no communication under a condition that differs along @X',
     'tests/golden/auto/remat_memory.shard': 'at most a fifth',      # it measures what this process holds
 }
@@ -113,6 +112,27 @@ def compiles(shard, engine):
     return f'blocks have {block} bytes: {p.stdout}'
 
 
+SAVES = """
+mesh m = (@d: 8)
+let path = ""
+jit fn make(k) = {a: shard normal(k, [64, 4096]) as P(@d), b: shard normal(k, [64, 4096]) as P(_, @d), k: k}
+let p = make(key(1))
+save(path, p)
+print(memory_stats().peak_bytes_in_use)
+let q = load(path)
+print(all(q.a == p.a), all(q.b == p.b), q.k == p.k)
+"""
+
+
+def saves_by_block(shard, engine):
+    """A checkpoint of two megabytes on the devices never has more than one of their blocks of 128 KiB in this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        p = subprocess.run([shard, 'run', '--engine', engine, '--devices', '8', '-e', SAVES, '--set', f'path={folder}/saved/'], capture_output=True,
+                           text=True, timeout=SECONDS)
+    lines = p.stdout.split('\n')
+    return None if len(lines) > 1 and int(lines[0]) == 131072 and lines[1] == 'true true true' else p.stdout + p.stderr
+
+
 def quick(name):
     """The environment in which this script is compiled; another plug-in may not know the flags, and XLA ends the process then."""
     if 'SHARD_PJRT_PLUGIN' in os.environ or 'XLA_FLAGS' in os.environ or name in AS_SHIPPED: return None
@@ -126,12 +146,15 @@ def printed(shard, case, script, *more, env=None, command=('run',)):
                               stdin=subprocess.DEVNULL, env=env)
 
 
-def compared(shard, engine, script, command=('run',), refused=None):
+def compared(shard, engine, script, command=('run',), refused=None, devices=None):
     """What is wrong with this script; None where engine xla prints what lockstep prints in one process, or refuses what it shall refuse."""
     name = os.path.relpath(script, ROOT)
     case = golden.Case(script)
+    if devices: case.options += ['--devices', devices]
     try:
-        ours, theirs = printed(shard, case, script), printed(shard, case, script, '--engine', engine, env=quick(name), command=command)
+        ours = printed(shard, case, script)
+        if devices and ours.returncode: return None
+        theirs = printed(shard, case, script, '--engine', engine, env=quick(name), command=command)
     except subprocess.TimeoutExpired: return f'it did not end within {SECONDS} s'
     if name in REFUSED:
         if theirs.returncode == 1 and REFUSED[name] in theirs.stderr: return None
@@ -162,9 +185,9 @@ def programs():
 
 
 def report(checks):
-    """Runs pairs of a name and a function, which gives what is wrong or None; two at a time."""
+    """Runs pairs of a name and a function, which gives what is wrong or None; half as many at a time as there are processors, two at least."""
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 2) // 2)) as pool:
         for (name, _), wrong in zip(checks, pool.map(lambda c: c[1](), checks)):
             if wrong:
                 failed += 1
@@ -174,13 +197,14 @@ def report(checks):
 
 
 def main():
-    if len(sys.argv) != 4: sys.exit(__doc__)
-    shard, folder, test_runtime = map(os.path.abspath, sys.argv[1:])
+    if len(sys.argv) not in (4, 5): sys.exit(__doc__)
+    shard, folder, test_runtime = map(os.path.abspath, sys.argv[1:4])
+    devices = sys.argv[4] if len(sys.argv) > 4 else None
     path, scripts = plugin_or_leave(folder), programs()
     checks = [('runtime/pjrt/abi.h', lambda: describes(path)), ('client', lambda: client(path, test_runtime)),
-              ('shard compile', lambda: compiles(shard, 'xla:' + path))]
+              ('shard compile', lambda: compiles(shard, 'xla:' + path)), ('save', lambda: saves_by_block(shard, 'xla:' + path))]
     checks += [(text, lambda o=options, t=text, w=words: says(shard, 'xla:' + path, o, t, w)) for options, text, words in SAID]
-    checks += [(os.path.relpath(s, ROOT), lambda s=s: compared(shard, 'xla:' + path, s)) for s in scripts]
+    checks += [(os.path.relpath(s, ROOT), lambda s=s: compared(shard, 'xla:' + path, s, devices=devices)) for s in scripts]
     return report(checks)
 
 
