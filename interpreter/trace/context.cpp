@@ -167,6 +167,9 @@ Tensor Context::apply1(const ir::OpDef& op, std::initializer_list<Tensor> operan
   return apply(op, std::span<const Tensor>(operands.begin(), operands.size()), std::move(attrs)).at(0);
 }
 
+// Of errors: what is told late, of a call before this one, and where the script was stopped.
+static bool has_own_line(std::string_view code) { return code == "engine" || code == "memory" || code == "interrupt"; }
+
 std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
                                    std::vector<ir::GraphRef> regions) {
   std::vector<ArrayRef> args;
@@ -242,7 +245,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
   } catch (const runtime::RuntimeError& e) {
     throw grammar::Error(e.code, span_, e.what());
   } catch (grammar::Error& e) {
-    if (regions.empty() && span_.known() && e.diagnostic.code != "interrupt")
+    if (regions.empty() && span_.known() && !has_own_line(e.diagnostic.code))
       e.diagnostic.span = span_;  // the plan may be of another line
     throw;
   }

@@ -52,6 +52,7 @@ struct Event {
     std::condition_variable changed;
     bool over = false;
     std::string failed;
+    int code = kInternal;
     std::vector<std::function<void(const std::string& failed)>> then;
   };
   std::shared_ptr<State> state;
@@ -231,8 +232,8 @@ void event_destroy(abi::Plain& a) { delete of<abi::Event>(a.object); }
 void event_when_ready(abi::WhenReady& a) {
   const auto state = a.event->state;
   std::unique_lock lock(state->mutex);
-  state->then.emplace_back([over = a.over, argument = a.argument](const std::string& failed) {
-    over(failed.empty() ? nullptr : new abi::Error{kInternal, failed}, argument);
+  state->then.emplace_back([over = a.over, argument = a.argument, own = state.get()](const std::string& failed) {
+    over(failed.empty() ? nullptr : new abi::Error{own->code, failed}, argument);
   });
   const auto then = state->over ? std::exchange(state->then, {}) : decltype(state->then)();
   lock.unlock();
@@ -242,7 +243,7 @@ void event_await(abi::Plain& a) {
   const auto state = of<abi::Event>(a.object)->state;
   std::unique_lock lock(state->mutex);
   state->changed.wait(lock, [&] { return state->over; });
-  if (!state->failed.empty()) throw Refused(kInternal, state->failed);
+  if (!state->failed.empty()) throw Refused(state->code, state->failed);
 }
 
 abi::Client* last_client = nullptr;
@@ -464,12 +465,12 @@ void execute(abi::Execute& a) {
   m.add(a.executable->executable->number), m.add(client->index);
   m.add(std::vector<std::int64_t>(a.options->kept, a.options->kept + a.options->kept_count));
   const std::vector<std::int64_t> bytes = a.executable->executable->result_bytes();
-  {
+  auto state = std::make_shared<abi::Event::State>();
+  try {  // as on a GPU, that there is no room is told by the run's end
     const std::scoped_lock lock(client->runs);
     const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
     for (const abi::Device* device : client->own) client->want_room(device->id, all);
-  }
-  auto state = std::make_shared<abi::Event::State>();
+  } catch (const Refused& e) { state->failed = e.what(), state->code = kExhausted, state->over = true; }
   for (std::size_t d = 0; d < a.devices; ++d) {
     std::vector<std::int64_t> arguments, results;
     for (std::size_t i = 0; i < a.count; ++i) arguments.push_back(a.arguments[d][i]->id);
@@ -483,6 +484,7 @@ void execute(abi::Execute& a) {
     m.add(arguments), m.add(results);
     if (a.done) a.done[d] = new abi::Event{state};
   }
+  if (state->over) return;
   const std::scoped_lock lock(client->runs);
   client->begun.emplace_back([client, m, state] { run_to_its_end(*client, m, *state); });
   if (!std::exchange(client->running_them, true)) std::thread(run_all, client).detach();
