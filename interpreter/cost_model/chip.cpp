@@ -63,6 +63,12 @@ int products_of(DType wide, DType narrow) {
 
 }  // namespace
 
+double Chip::fastest() const {
+  double out = 0;
+  for (const auto& [type, rate] : flops) out = std::max(out, rate);
+  return out;
+}
+
 Chip::Rate Chip::rate_of(DType t) const {
   for (const auto& [type, rate] : flops)
     if (type == t) return {rate, t};

@@ -30,7 +30,8 @@ struct Chip {
   double network = 0, network_latency = 0;  // between domains: bytes/s a chip and direction, seconds a hop
   double host = 25e9;  // bytes/s a chip and direction to the host's memory: as of PCIe 4.0 x16 where nobody says
 
-  // Products run as tiles, `units` of them at once; a tile's pipeline fills while `fill` terms are summed.
+  // Products run as tiles, `units` of them at once; a tile's pipeline fills while `fill` terms are summed of the type
+  // that the chip is fastest with, of others in the same seconds.
   double units = 1, tile_rows = 128, tile_columns = 128, fill = 0;
   double waves = 1;           // how much of a last wave that is not full is lost: 0 nothing, 1 all of it
   double product_share = 1;   // of `flops` that large products reach
@@ -65,6 +66,7 @@ struct Chip {
     int products = 1;
   };
   Rate rate_of(runtime::DType t) const;
+  double fastest() const;  // of `flops`
 };
 
 struct ChipField {

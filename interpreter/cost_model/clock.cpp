@@ -32,13 +32,14 @@ constexpr double kShortest = 512;  // terms of a sum that are worth a unit of th
 double tiled(const Chip& chip, const Product& p, double rows, double columns) {
   const double tiles = p.batch * std::min(std::ceil(p.m / rows) * std::ceil(p.n / columns),
                                           std::ceil(p.n / rows) * std::ceil(p.m / columns));
+  const double rate = chip.rate_of(p.dtype).flops, fill = chip.fill * rate / chip.fastest();
   double best = 0;
   for (double parts = 1; parts == 1 || (parts <= 32 && p.k / parts >= kShortest && chip.units > 1); parts *= 2) {
     const double waves = tiles * parts / chip.units;
     const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
-    const double one = 2 * rows * columns * chip.units * (p.k / parts + chip.fill);  // a wave
+    const double one = 2 * rows * columns * chip.units * (p.k / parts + fill);  // a wave
     const double adding = parts > 1 ? 8 * parts * p.batch * p.m * p.n / (chip.bandwidth * chip.memory_share) : 0;
-    const double seconds = whole * one / (chip.rate_of(p.dtype).flops * chip.product_share) + adding;
+    const double seconds = whole * one / (rate * chip.product_share) + adding;
     if (parts == 1 || seconds < best) best = seconds;
   }
   return best;

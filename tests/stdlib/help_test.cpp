@@ -189,7 +189,7 @@ TEST_CASE("help alone lists subjects, a misspelt one is put right") {
 
 TEST_CASE("help of chips is a table of their records, help of optim a loop that runs") {
   const std::string chips = test::run("help(\"chips\")");
-  CHECK(chips.find("h100      84.93      989    494.5       67       3352   450       50    55         8") !=
+  CHECK(chips.find("h100      84.93      989       67       67       3352   450       50    55         8") !=
         std::string::npos);
   CHECK(chips.find("TFLOP/s") != std::string::npos);
   CHECK(chips.find("tile_rows") == std::string::npos);
