@@ -274,6 +274,7 @@ class Player {
       } else {
         out.compute += priced_[i].seconds * all;
         line.compute += priced_[i].seconds * all;
+        line.parts[w.node->span.part].compute += priced_[i].seconds * all;
         line.bytes += w.bytes * all;
         for (const Product& p : w.products) {
           (p.again ? out.again : out.flops) += p.flops() * all;
@@ -288,8 +289,13 @@ class Player {
     const double lost = theft * std::min(hidden, out.compute);
     out.compute += lost;
     out.seconds += lost;
-    for (const auto& [who, whom, seconds] : waited_)
-      out.lines[instructions_.list[whom % n].node->span].exposed += seconds * (who / n + 1 == last ? 1 + rest : 1);
+    for (const auto& [who, whom, seconds] : waited_) {
+      const ir::Origin& at = instructions_.list[whom % n].node->span;
+      const double waited = seconds * (who / n + 1 == last ? 1 + rest : 1);
+      LineCost& line = out.lines[at];
+      line.exposed += waited;
+      line.parts[at.part].exposed += waited;
+    }
     bubble(out);
     events(out);
     return out;
@@ -350,6 +356,10 @@ void LineCost::add(const LineCost& more, double times) {
   for (double LineCost::*part : {&LineCost::compute, &LineCost::exposed, &LineCost::communication, &LineCost::host,
                                  &LineCost::flops, &LineCost::bytes})
     this->*part += more.*part * times;
+  for (const auto& [name, part] : more.parts) {
+    parts[name].compute += part.compute * times;
+    parts[name].exposed += part.exposed * times;
+  }
 }
 
 Profile play(const Chip& chip, const Instructions& instructions, const runtime::Mesh* mesh, std::int64_t turns) {

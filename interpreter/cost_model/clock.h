@@ -16,6 +16,10 @@ namespace shard::cost_model {
 struct LineCost {  // of all instructions that a source line causes
   double compute = 0, exposed = 0, communication = 0, flops = 0, bytes = 0;
   double host = 0;  // copies to the host's memory and back; `exposed` has what is waited for of them too
+  struct Part {
+    double compute = 0, exposed = 0;
+  };
+  std::map<const std::string*, Part> parts = {};  // of the model (ir/origin.h); null: of none
   void add(const LineCost& more, double times = 1);
 };
 struct LineOrder {

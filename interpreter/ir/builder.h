@@ -45,8 +45,8 @@ class Builder {
   // In what nobody has written, a derivative, a sum that is still unreduced is finished where the operation would round
   // its terms one by one; elsewhere that is an error.
   void set_finishes_sums() { finishes_sums_ = true; }
-  grammar::Span span() const { return span_; }
-  void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
+  const Origin& span() const { return span_; }
+  void set_span(Origin s) { span_ = s; }  // given to the nodes that follow
   // What is computed again on purpose: the attribute `barrier` of the nodes that follow (transform/passes.h); 0: none.
   std::int64_t barrier() const { return barrier_; }
   void set_barrier(std::int64_t barrier) { barrier_ = barrier; }
@@ -55,7 +55,7 @@ class Builder {
   friend class WhyScope;
   const OpTable& table_;
   Graph graph_;
-  grammar::Span span_;
+  Origin span_;
   std::int64_t barrier_ = 0;
   std::shared_ptr<const Why> why_;
   bool limit_sizes_ = false;
@@ -64,7 +64,7 @@ class Builder {
 
 class SpanScope {  // sets a builder's span for a block
  public:
-  SpanScope(Builder& b, grammar::Span s) : b_(b), old_(b.span()) {
+  SpanScope(Builder& b, Origin s) : b_(b), old_(b.span()) {
     if (s.known()) b.set_span(s);
   }
   ~SpanScope() { b_.set_span(old_); }
@@ -72,7 +72,7 @@ class SpanScope {  // sets a builder's span for a block
 
  private:
   Builder& b_;
-  grammar::Span old_;
+  Origin old_;
 };
 
 class WhyScope {  // says for a block why its collectives are there (why.h); without one they were written

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "grammar/source.h"
 #include "interpreter/ir/attrs.h"
+#include "interpreter/ir/origin.h"
 #include "runtime/mesh/type.h"
 
 namespace shard::ir {
@@ -34,7 +34,7 @@ struct Node {
   Attrs attrs;
   Vars inputs, outputs;
   std::vector<GraphRef> regions;  // bodies of loops, branches, mapped functions
-  grammar::Span span;             // the source that caused it
+  Origin span;                    // what caused it
   // Its factors, where they are known: found out once, by who makes the node (passes that move nodes hand them on).
   std::shared_ptr<const FactorRule> rule = {};
 };

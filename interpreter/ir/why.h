@@ -4,8 +4,8 @@
 #pragma once
 #include <vector>
 
-#include "grammar/source.h"
 #include "interpreter/ir/attrs.h"
+#include "interpreter/ir/origin.h"
 #include "runtime/mesh/type.h"
 
 namespace shard::ir {
@@ -15,7 +15,7 @@ struct OpDef;
 struct Why {
   struct Value {
     runtime::Type type;  // whole, with its layout over all axes
-    grammar::Span made;  // of the node that made it; of no source: an argument
+    Origin made;         // of the node that made it; of no source: an argument
     int argument = -1;   // which of the call's
   };
   Value value;                // as it was there

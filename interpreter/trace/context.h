@@ -149,8 +149,8 @@ class Context {
   void set_processes(std::shared_ptr<runtime::Processes> processes) { processes_ = std::move(processes); }
   const runtime::MeshRef& mesh() const { return mesh_; }  // the current mesh; null where none was declared
   void set_mesh(runtime::MeshRef mesh) { mesh_ = std::move(mesh); }
-  grammar::Span span() const { return span_; }
-  void set_span(grammar::Span s) { span_ = s; }  // of the operation that is being evaluated
+  const ir::Origin& span() const { return span_; }
+  void set_span(ir::Origin s) { span_ = s; }  // of the operation that is being evaluated
   exec::PlanCache& plans() { return plans_; }
   exec::Hooks& hooks() { return hooks_; }  // what effects call when they run
 
@@ -163,7 +163,7 @@ class Context {
   std::shared_ptr<runtime::Processes> processes_;
   FrameRef frame_;
   runtime::MeshRef mesh_;
-  grammar::Span span_;
+  ir::Origin span_;
   exec::PlanCache plans_;
   exec::Hooks hooks_;
   EagerCache eager_;

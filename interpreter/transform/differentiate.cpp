@@ -304,7 +304,7 @@ class Reverse {
     bool asked = false;
     for (char w : want) asked |= w != 0;
     if (!any || !asked) return;
-    ir::SpanScope scope(b_, n.span);
+    ir::SpanScope scope(b_, n.span.turned());
     const Vars in = now_(n.inputs), out = now_(n.outputs);
     const std::vector<Type> in_types = types_of(f_, n.inputs);
     const ir::NodeView view{OpCall{*n.op, in_types, n.attrs, n.regions}, in, out, want};

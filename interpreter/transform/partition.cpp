@@ -86,7 +86,7 @@ Var Partitioner::add_param(const Type& global, const Sharding& layout) {
   return b_.param(local_type(global, layout, layout.split_axes() | layout.unreduced | (global.varying & blocked_)));
 }
 
-void Partitioner::set(Var global, Var local, const Sharding& layout, grammar::Span span, int argument) {
+void Partitioner::set(Var global, Var local, const Sharding& layout, ir::Origin span, int argument) {
   values_[at(global)] = PlacedValue{local, closed(layout), span, {}};
   values_[at(global)].argument = argument;
 }
@@ -134,7 +134,7 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   } else if (!made.valid()) {
     const ir::WhyScope because(b_, why(v, want, asked ? *asked : asking(v)));
     ir::SpanScope scope(
-        b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
+        b_, x.layout.unreduced.empty() ? ir::Origin() : x.span);  // a sum is caused by the node that left it
     made = reshard_blocks(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
     if (x.whole.valid()) {
       Sharding whole = x.layout;
@@ -227,7 +227,7 @@ void Partitioner::operation(const Node& n) {
   std::vector<Sharding> layouts;
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
     layouts.push_back(layout_of(*rule, rule->results[r], axes, *context_.mesh));
-  grammar::Span cause = n.span;  // of a sum that is carried on: the node that left it
+  ir::Origin cause = n.span;  // of a sum that is carried on: the node that left it
   decltype(PlacedValue::terms) terms;
   for (Var v : n.inputs)
     if (!carried.empty() && !unfinished(v).empty()) {

@@ -17,9 +17,9 @@ struct ProgramContext {  // the same for all regions of a program
 };
 
 struct PlacedValue {
-  ir::Var var;         // in the local graph
-  Sharding layout;     // what it is now; unreduced: axes whose reduction is still to be done
-  grammar::Span span;  // of the node that made it
+  ir::Var var;      // in the local graph
+  Sharding layout;  // what it is now; unreduced: axes whose reduction is still to be done
+  ir::Origin span;  // of the node that made it
   struct Copy {
     Sharding layout;
     std::int64_t barrier;  // of who needed it: what is computed again stays apart
@@ -59,7 +59,7 @@ class Partitioner {
 
   void run();
   ir::Var add_param(const ir::Type& global, const Sharding& layout);
-  void set(ir::Var global, ir::Var local, const Sharding& layout, grammar::Span span, int argument = -1);
+  void set(ir::Var global, ir::Var local, const Sharding& layout, ir::Origin span, int argument = -1);
   void set_steady(ir::Var global, int outer_index);
   // v in this layout; reductions that the layout does not keep are finished. `asking`: who needs it, where that is not
   // the node at hand.

@@ -24,7 +24,7 @@ struct CommRecord {  // one collective as one call runs it
   std::int64_t sent = 0;   // what one device sends to others where they stand in a ring, times count
   std::int64_t count = 1;  // more than one inside loops
   bool written = false;    // by the program, not by the partitioner
-  grammar::Span span;
+  ir::Origin span;
   const ir::OpDef* op = nullptr;
   std::int64_t given = 0;                   // what one device gives to it each time, bytes
   std::shared_ptr<const ir::Why> why = {};  // it was inserted

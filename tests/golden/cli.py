@@ -230,7 +230,7 @@ print("not shown", ring(x))
     check(re.sub(r'computes .*\n.*|\d+ of temporaries', '', step) == """step(f32[16,4], f32[8@X,16])
   at case.shard:3, on 4 devices (@X: 4)
    2 | fn loss(w, x) = mean((x @ w) ** 2)
-     |   psum  @X  256 bytes  sends 384  inserted
+     |   psum  @X  256 bytes  sends 384  inserted, backward
      |     `x @ w` of f32[8@X,16] (`x`) and f32[8@X,4] is a sum over @X; `w -
      |       0.1 * grad(loss)(w, x)` of line 3 wants it as f32[16,4]
   communicates  1 psum of 256 bytes

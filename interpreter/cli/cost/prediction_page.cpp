@@ -28,6 +28,23 @@ std::vector<cost_model::Line> costly(const cost_model::Profile& t, const grammar
   return out;
 }
 
+// Of a line that several parts of the model share, those that take a twentieth of the call.
+std::string parts_of(const cost_model::LineCost& line, double seconds) {
+  constexpr double kShown = 0.05;
+  const auto whole = [](const cost_model::LineCost::Part& p) { return p.compute + p.exposed; };
+  std::vector<std::pair<std::string, cost_model::LineCost::Part>> parts;
+  for (const auto& [name, part] : line.parts)
+    if (name && whole(part) >= kShown * seconds) parts.emplace_back(*name, part);
+  if (parts.size() < 2) return "";
+  stable_sort(parts, [](const auto& a, const auto& b) { return a.first < b.first; });
+  stable_sort(parts, [&](const auto& a, const auto& b) { return whole(a.second) > whole(b.second); });
+  std::string out;
+  for (const auto& [name, part] : parts)
+    out += right(time_text(part.compute), 11) + right(part.exposed > 0 ? time_text(part.exposed) : "", 11) +
+           "          in " + name + "\n";
+  return out;
+}
+
 // What products reach of the chip's figures for their types, each as much as there is of it; types without a figure.
 std::string products_rows(const cost_model::Profile& t, const cost_model::Chip& chip) {
   if (t.flops <= 0) return "";
@@ -147,7 +164,7 @@ std::string page(const Prediction& f, const cost_model::Chip& chip, const gramma
     const std::string name = other ? "(" + sources.at(l.at.source).name() + ") " : "";
     out += right(time_text(l.cost.compute), 11) + right(l.cost.exposed > 0 ? time_text(l.cost.exposed) : "", 11) +
            "   " + where + line_text(sources, l.at, kPage - 33 - std::min<std::size_t>(name.size(), 25)) +
-           (other ? " " + name.substr(0, name.size() - 1) : "") + "\n";
+           (other ? " " + name.substr(0, name.size() - 1) : "") + "\n" + parts_of(l.cost, t.seconds);
   }
   return out + waits_because(f, chip, sources);
 }

@@ -55,8 +55,21 @@ Span user_call(Impl& m, const Closure& closure, Span call) {
   return m.calls.user.known() ? m.calls.user : call;
 }
 
+// Of the library's layers the function that made them, behind that of the layer they are used by; of its other
+// functions those that the script called. What the script does itself has lines of its own.
+const std::string* part_of(const Impl& m, const Closure& closure) {
+  const FunctionInfo& info = closure.information();
+  const std::string* outer = m.calls.part;
+  if (!closure.module->of_library || !m.ctx.tracing()) return nullptr;
+  if (!m.calls.user.known() || !outer) return info.part;
+  if (!info.inner || !info.part) return outer;
+  const std::string_view last = std::string_view(*outer).substr(outer->rfind('.') + 1);
+  return last == *info.part ? outer : ir::part_named(std::string(last) + "." + *info.part);
+}
+
 Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
   const Kept scope(m.frames.active, &f);
+  const Kept part(m.calls.part, part_of(m, closure));
   const Kept user(m.calls.user, user_call(m, closure, span));
   const CheckedCall call(m.checker, closure, span);
   Value out;

@@ -23,7 +23,8 @@ struct Calls {
   int depth = 0;
   int entries = 0;  // of the host: more than one where a function of the host, called by a script, calls the engine
   RunStack stack;
-  grammar::Span user;  // while a function of the library runs: the call in the script that led there
+  grammar::Span user;                 // while a function of the library runs: the call in the script that led there
+  const std::string* part = nullptr;  // of a model: whose inner function runs (ir/origin.h)
 };
 
 // What a run keeps an eye on for warnings that only a run can find.

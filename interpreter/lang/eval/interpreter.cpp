@@ -220,8 +220,9 @@ Value Interpreter::binary(grammar::BinaryOp op, const Value& l, const Value& r, 
   return impl_->binary(op, l, r, span);
 }
 
-Span Interpreter::recorded_at(Span span) const {
-  return impl_->calls.user.known() && context_.tracing() ? impl_->calls.user : span;
+ir::Origin Interpreter::recorded_at(Span span) const {
+  if (!context_.tracing()) return span;
+  return {impl_->calls.user.known() ? impl_->calls.user : span, impl_->calls.part};
 }
 
 }  // namespace shard::lang

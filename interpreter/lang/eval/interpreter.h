@@ -149,7 +149,7 @@ class Interpreter {
   // RuntimeErrors of `f` become errors of the script at `span`, which is also where what it records belongs to.
   template <class F>
   auto at(grammar::Span span, F f) -> decltype(f()) {
-    const grammar::Span recorded = recorded_at(span);
+    const ir::Origin recorded = recorded_at(span);
     context_.set_span(recorded);
     try {
       return f();
@@ -176,7 +176,7 @@ class Interpreter {
   Value binary(grammar::BinaryOp op, const Value& l, const Value& r, grammar::Span span);
   // What is recorded from inside of the library belongs to the script's line, for whoever reads the graph; errors while
   // recording keep their own place, with the calls that led there (report.h).
-  grammar::Span recorded_at(grammar::Span span) const;
+  ir::Origin recorded_at(grammar::Span span) const;
 
   struct Impl;  // the inside, of lang/eval alone
   Impl& impl() { return *impl_; }

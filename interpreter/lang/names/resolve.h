@@ -13,6 +13,7 @@
 
 #include "grammar/ast.h"
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/origin.h"
 
 namespace shard::lang {
 
@@ -65,6 +66,8 @@ struct FunctionInfo {
   std::int32_t locals = 0, cells = 0;  // sizes of its frame
   std::vector<Slot> captures;          // where the surrounding frame has what it captures: Cell or Captured
   bool simple = false;                 // plain names as parameters; no defaults and no annotations
+  bool inner = false;                  // it stands in another function
+  const std::string* part = nullptr;   // the name of the outermost function around it, itself if none is (ir/origin.h)
   mutable std::shared_ptr<const Code> code = nullptr;  // of the body
 };
 

@@ -211,6 +211,9 @@ void Resolver::function(const Function& f, Variable* self) {
   state.self = self;
   scopes_.enter(state, false);
   const Kept declared(being_declared_, self ? self : being_declared_);
+  const Kept outermost(outermost_, outermost_ ? outermost_ : &f);
+  if (!outermost_->name.empty()) unit_.functions[index].part = ir::part_named(outermost_->name);
+  unit_.functions[index].inner = outermost_ != &f;
   const Kept loops(lint_.loops, {});  // those around it are not its own
   const Kept sizes(sizes_, {});
   bool simple = !f.result;

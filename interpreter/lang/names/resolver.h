@@ -106,6 +106,7 @@ class Resolver {
   void note_places(const grammar::Call& call, const Variable* v, std::int32_t part, std::size_t first, std::size_t end);
   std::vector<std::pair<std::int32_t, Variable*>> moved_;
   std::vector<DeferredBlock> blocks_;
+  const grammar::Function* outermost_ = nullptr;  // of those that are being resolved
   std::vector<std::pair<std::size_t, FunctionState*>> functions_;
   struct CallSite {
     grammar::Span span;

@@ -78,7 +78,7 @@ class Constrained {
     node.op = table_.core().shard;
     node.attrs.set("layout", ir::Layout{mesh_, c.layout});
     node.inputs = {v};
-    node.span = at > 0 ? g.nodes[at - 1].span : grammar::Span();
+    node.span = at > 0 ? g.nodes[at - 1].span : ir::Origin();
     const std::vector<runtime::Type> in = {g.type(v)};
     try {
       const std::vector<runtime::Type> made = ir::infer(ir::OpCall{*node.op, in, node.attrs});

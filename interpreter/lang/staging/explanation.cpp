@@ -140,13 +140,17 @@ struct Entry {
   std::string kind, axes;
   bool written, crosses;
   std::int64_t count, bytes, sent;
+  ir::Origin from = {};  // the part of the model, and which way
   double seconds = 0;
   std::vector<std::string> why = {};  // sentences, each once
+  bool is_like(const Entry& e) const {
+    return axes == e.axes && written == e.written && from.part == e.from.part && from.backward == e.from.backward;
+  }
 };
 
 void add(std::vector<Entry>& to, Entry e, bool with_place) {
   for (Entry& known : to)
-    if (known.kind == e.kind && (!with_place || (known.axes == e.axes && known.written == e.written))) {
+    if (known.kind == e.kind && (!with_place || known.is_like(e))) {
       known.count += e.count;
       known.bytes += e.bytes;
       known.sent += e.sent;
@@ -194,6 +198,8 @@ std::string reasons(const Entry& e) {
 // Lines of the function's own file first, then those of others in order of reading.
 std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
   std::map<SourceLine, std::vector<Entry>> places;
+  const auto& all = call.plan->comm();
+  const bool differentiated = std::any_of(all.begin(), all.end(), [](const CommRecord& r) { return r.span.backward; });
   std::size_t kinds = 0, axes = 0, amounts = 0, times = 0, sends = 0;
   for (std::size_t i = 0; i < call.plan->comm().size(); ++i) {
     const CommRecord& r = call.plan->comm()[i];
@@ -201,7 +207,7 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
     const SourceLine at =
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
     add(places[at],
-        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.mesh), r.count, r.bytes, r.sent,
+        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.mesh), r.count, r.bytes, r.sent, r.span,
          prices ? prices->seconds[i] : 0.0,
          r.why ? std::vector{why_text(*r.why, *r.op, call.names, sources, r.span)} : std::vector<std::string>{}},
         true);
@@ -231,11 +237,15 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
       out += "     | (no line of a file)\n";
     }
     for (const Entry& e : places[place]) {
-      out += "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
-      if (times) out += "  " + padded(times_of(e), times, true);
-      out += "  " + padded(bytes(e.bytes), amounts, true) + "  sends " + padded(in_thousands(e.sent), sends, true) +
+      std::string row = "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
+      if (times) row += "  " + padded(times_of(e), times, true);
+      row += "  " + padded(bytes(e.bytes), amounts, true) + "  sends " + padded(in_thousands(e.sent), sends, true) +
              (e.written ? "  written" : "  inserted") + (prices ? "  " + prices->words(e.seconds) : "") +
-             (e.crosses ? ", across processes\n" : "\n");
+             (e.crosses ? ", across processes" : "");
+      std::string from = e.from.backward ? "backward" : differentiated ? "forward" : "";
+      if (e.from.part) from += (from.empty() ? "" : ", ") + *e.from.part;
+      const bool beside = row.size() + 2 + from.size() <= kWidth;
+      out += row + (beside && !from.empty() ? ", " + from : "") + "\n" + (beside ? "" : under(from));
       out += reasons(e);
     }
   }

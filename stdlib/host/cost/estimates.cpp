@@ -39,7 +39,11 @@ Value line_of(Interpreter& in, grammar::Span at, const cost_model::LineCost& c, 
   record->fields.emplace_back("flops", Value(c.flops));
   record->fields.emplace_back("bytes", Value(c.bytes));
   auto more = std::make_shared<lang::Record>();
-  more->fields = {{"file", Value::string(known ? in.sources().at(at.source).name() : "")}};
+  std::vector<std::pair<std::string, Value>> parts;
+  for (const auto& [name, part] : c.parts)
+    if (name) parts.emplace_back(*name, Value(part.compute + part.exposed));
+  more->fields = {{"file", Value::string(known ? in.sources().at(at.source).name() : "")},
+                  {"parts", Value::record(std::move(parts))}};
   record->unshown = std::move(more);
   return Value(std::move(record));
 }

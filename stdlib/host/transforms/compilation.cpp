@@ -129,6 +129,8 @@ Value comm_record(Interpreter& in, const exec::CommRecord& r, std::optional<doub
   auto more = std::make_shared<lang::Record>();  // a program may be several files
   more->fields = {{"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")},
                   {"sent", Value(r.sent)},
+                  {"backward", Value(r.span.backward)},
+                  {"part", r.span.part ? Value::string(*r.span.part) : Value()},
                   {"why", r.why ? lang::why_record(*r.why, in.sources()) : Value()}};
   record->unshown = std::move(more);
   return Value(std::move(record));
