@@ -154,7 +154,7 @@ std::string record(const Chip& chip, int devices, double error) {
                     cost_model::percent_text(error, 1) + " of error.\n{\n  name: \"this machine\",\n  flops: {";
   for (const auto& [type, rate] : chip.flops)
     out += (out.ends_with("{") ? "" : ", ") + std::string(runtime::name(type)) + ": " + rounded(rate);
-  out += "},\n  domain: 1,\n";
+  out += "},\n  domain: 1,\n  basis: \"this machine, as `shard calibrate` measured it\",\n";
   for (const cost_model::ChipField& f : cost_model::chip_fields())
     if (chip.*f.value != Chip{}.*f.value) out += "  " + std::string(f.name) + ": " + rounded(chip.*f.value) + ",\n";
   return out + "}\n";
@@ -208,6 +208,8 @@ int calibrate(const Arguments& a) {
   for (const Sample& s : samples)
     text += right(time_text(s.seconds), 11) + right(time_text(predicted(chip, s)), 11) + "   " + s.name + "\n";
   chip.simulated = *processes;
+  constexpr double kFarther = 1.5;  // four in five lie within so much of the mean error of the programs measured here
+  chip.spread = std::max(0.15, kFarther * error);
   const std::string file = a.value("-o").empty() ? "machine.shard" : a.value("-o");
   if (!write_file(file, record(chip, a.settings.devices, error))) return 1;
   return print_out(text + "wrote " + file + "\n");

@@ -47,7 +47,7 @@ std::string json(const std::vector<Prediction>& calls, const Prediction& most, c
                  const grammar::SourceMap& sources) {
   std::string out = "{\"chip\": " + lang::json_string(chip.name) +
                     (chip.stack.empty() ? "" : ", \"stack\": " + lang::json_string(chip.stack)) + ", " +
-                    json_of(most.of) + ", \"calls\": [";
+                    json_of(most.of) + range_json(chip, most.of.time.seconds) + ", \"calls\": [";
   for (const Prediction& f : calls)
     out += (&f == calls.data() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
            ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +

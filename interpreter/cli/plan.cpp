@@ -47,7 +47,7 @@ std::string summary(const Search& s) {
   return out;
 }
 
-std::string table(const Search& s, const Arguments& a, std::size_t top) {
+std::string table(const Search& s, const Arguments& a, const cost_model::Chip& chip, std::size_t top) {
   std::vector<std::vector<std::string>> rows{{"#"}};
   for (const std::string& column : s.columns) rows[0].push_back(column);
   for (const char* name : {"step", "TF/s", "memory", ""}) rows[0].emplace_back(name);
@@ -76,11 +76,15 @@ std::string table(const Search& s, const Arguments& a, std::size_t top) {
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   out += "\n" + summary(s);
+  if (const Candidate& first = s.candidates[0]; first.found) {
+    const auto [low, high] = chip.range(first.found->seconds);
+    out += "1 takes between " + time_text(low) + " and " + time_text(high) + ": " + chip.basis + "\n";
+  }
   if (s.candidates[0].fits()) out += "best: " + command_of(s, a, s.candidates[0]) + "\n";
   return out;
 }
 
-std::string json(const Search& s, const Arguments& a, std::size_t top) {
+std::string json(const Search& s, const Arguments& a, const cost_model::Chip& chip, std::size_t top) {
   std::string out = "[";
   for (std::size_t i = 0; i < std::min(top, s.candidates.size()); ++i) {
     const Candidate& c = s.candidates[i];
@@ -98,7 +102,7 @@ std::string json(const Search& s, const Arguments& a, std::size_t top) {
     out += std::string(i ? "," : "") + "\n {\"axes\": {" + axes + "}, \"set\": {" + set + "}, \"rules\": {" + rules +
            "}, ";
     if (c.found)
-      out += "\"step_seconds\": " + number(c.found->seconds) +
+      out += "\"step_seconds\": " + number(c.found->seconds) + range_json(chip, c.found->seconds) +
              ", \"exposed_communication_seconds\": " + number(c.found->waits) +
              ", \"peak_bytes_per_device\": " + std::to_string(c.found->peak) +
              ", \"model_flops_per_device\": " + number(c.found->flops) + ", ";
@@ -117,8 +121,8 @@ int plan(const Arguments& a) {
   const std::vector<cost_model::Chip> chips = read_chips(a.value("--chip"), a.settings.devices, a.value("--stack"));
   if (chips.empty()) return 1;
   if (!search(s, a, chips[0])) return 130;
-  write_out(a.has("--json") ? json(s, a, static_cast<std::size_t>(*shown))
-                            : table(s, a, static_cast<std::size_t>(*shown)));
+  write_out(a.has("--json") ? json(s, a, chips[0], static_cast<std::size_t>(*shown))
+                            : table(s, a, chips[0], static_cast<std::size_t>(*shown)));
   if (a.has("--json")) std::fputs(summary(s).c_str(), stderr);
   flush_out();
   return s.candidates[0].found ? 0 : 1;

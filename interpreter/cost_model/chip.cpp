@@ -34,6 +34,7 @@ std::span<const ChipField> chip_fields() {
       {"theft", &Chip::theft},
       {"network_theft", &Chip::network_theft},
       {"woven", &Chip::woven},
+      {"spread", &Chip::spread},
       {"simulated", &Chip::simulated},
       {"cache", &Chip::cache},
       {"cache_bandwidth", &Chip::cache_bandwidth},

@@ -52,6 +52,12 @@ struct Chip {
   double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
   double call = 0;     // seconds before the first instruction and behind the last
 
+  // What was measured of such chips: a step takes between seconds / (1 + spread) and seconds * (1 + spread), four times
+  // in five (stdlib/chips.shard).
+  double spread = 0.5;
+  std::string basis = "a record of your own, nothing measured";
+  std::pair<double, double> range(double seconds) const { return {seconds / (1 + spread), seconds * (1 + spread)}; }
+
   // Of a GPU that programs are compiled for without it (runtime/pjrt/topology.h).
   std::string described;             // as its driver names it; empty: of no such GPU
   double capability = 0;             // of CUDA: 9.0

@@ -55,7 +55,8 @@ def record(row, z, more=''):
     for (f, n), x in zip(names(family(row)), z):
         out.append(f'{SEEN[n]}: chips.seen.{chip}.{n} * {value(f, n, x)!r}' if n in SEEN else f'{n}: {value(f, n, x)!r}')
     product = f'chips.seen.{chip}.product * {value("both", "product", z[0])!r}'
-    return f'{{...{{...chips.{chip}, {", ".join(out)}}}, {more.format(product=product)}}}'
+    whole = f'chips.{chip}' if family(row) == 'tpu' else f'chips.on(chips.{chip}, chips.stacks.megatron_2022)'   # f32 as its libraries have it
+    return f'{{...{{...{whole}, {", ".join(out)}}}, {more.format(product=product)}}}'
 
 
 class Program:

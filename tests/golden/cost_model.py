@@ -91,6 +91,16 @@ def a_stack_says_what_its_software_reaches_of_a_chip():
     check(said['xla']['step_seconds'] == json.loads(ask().stdout)['step_seconds'], 'xla is what is meant without one')
     check(said['xla']['stack'] == 'xla' and said['composer-2023']['stack'] == 'composer-2023', 'is said')
     check(said['xla']['step_seconds'] < said['composer-2023']['step_seconds'], 'the older one is slower there')
+    for chip, stack, spread, basis in (('h100', 'xla', 0.2, 'no run measured on h100 with xla; from h200'), ('h200', 'xla', 0.2, 'runs on h200 with xla were measured'),
+                                       ('a100-80', 'composer-2023', 0.1, 'runs on a100-80 with composer-2023 were measured'),
+                                       ('h100', 'composer-2023', 0.35, 'no run measured on h100 with composer-2023; from a100-80'),
+                                       ('h100', 'nemo-2025', 0.4, 'no run measured with nemo-2025; from published kernels'),
+                                       (script('{flops: {bf16: 1e12}, memory: 1e9, bandwidth: 1e11}\n'), '', 0.5, 'a record of your own, nothing measured')):
+        words = ('--stack', stack) if stack else ()
+        one = json.loads(shard('estimate', path, '--chip', chip, '--json', *words).stdout)
+        near(one['low'], one['step_seconds'] / (1 + spread), 'the least'), near(one['high'], one['step_seconds'] * (1 + spread), 'the most')
+        check(one['basis'] == basis, 'what it rests on: ' + one['basis'])
+        check(basis in shard('estimate', path, '--chip', chip, *words).stdout, 'the page says it')
     p = shard('run', path)
     check(abs(float(p.stdout.split()[-1]) / said['composer-2023']['step_seconds'] - 1) < 1e-4, 'the function takes it too', p)
     p = shard('estimate', path, '--chip', 'h100', '--stack', 'nemo-2024')

@@ -62,7 +62,8 @@ std::string spaced(std::string_view words);                                    /
 std::string chips_text(const Prediction& call, const cost_model::Chip& chip);  // "8 x h100 (@data: 8)"
 // Of a type of elements: "no rate on record: as 6 products of f32"; empty where the chip has a figure for it.
 std::string no_rate_text(const cost_model::Chip& chip, runtime::DType type);
-std::string number(double x);  // the shortest text that reads back the same
+std::string range_json(const cost_model::Chip& chip, double seconds);  // `, "low": ..., "high": ..., "basis": ...`
+std::string number(double x);                                          // the shortest text that reads back the same
 using cost_model::bytes_text;
 using cost_model::left;
 using cost_model::percent_text;

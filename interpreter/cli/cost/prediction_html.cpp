@@ -170,7 +170,9 @@ std::string html(const Prediction& f, const cost_model::Chip& chip, const gramma
                  const std::string& more) {
   const cost_model::Profile& t = f.of.time;
   const double wait = t.waits();
+  const auto [low, high] = chip.range(t.seconds);
   std::string figures = figure("one call", time_text(t.seconds)) +
+                        figure("between", time_text(low) + " and " + time_text(high) + ", " + chip.basis) +
                         figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
                         figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
                         figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +

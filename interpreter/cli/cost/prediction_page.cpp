@@ -118,6 +118,11 @@ std::string spaced(std::string_view words) {
   return out;
 }
 
+std::string range_json(const cost_model::Chip& chip, double seconds) {
+  const auto [low, high] = chip.range(seconds);
+  return ", \"low\": " + number(low) + ", \"high\": " + number(high) + ", \"basis\": " + lang::json_string(chip.basis);
+}
+
 std::string chips_text(const Prediction& f, const cost_model::Chip& chip) {
   return std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
          (chip.stack.empty() ? "" : ", " + chip.stack) + (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "");
@@ -144,6 +149,9 @@ std::string page(const Prediction& f, const cost_model::Chip& chip, const gramma
   out += row(
       "one call", time_text(t.seconds),
       f.count > 1 ? std::to_string(f.count) + " calls, " + time_text(t.seconds * static_cast<double>(f.count)) : "");
+  const auto [low, high] = chip.range(t.seconds);
+  out += row("  between", time_text(low), "and " + time_text(high));
+  out += "    " + chip.basis + "\n";
   out += row("computes", time_text(t.compute), percent_text(t.compute, t.seconds));
   out += row("waits for others", time_text(wait), percent_text(wait, t.seconds));
   out +=

@@ -96,9 +96,10 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span, const std:
   read_flops(in, *record, chip, span);
   for (const auto& [name, value] : record->fields) {
     if (name == "flops") continue;
-    if (name == "name" || name == "described" || name == "stack") {
+    if (name == "name" || name == "described" || name == "stack" || name == "basis") {
       (name == "name"    ? chip.name
        : name == "stack" ? chip.stack
+       : name == "basis" ? chip.basis
                          : chip.described) = in.text(value, span, "`" + name + "` of a chip");
     } else if (name == "domain") {
       chip.domain.clear();
@@ -115,7 +116,7 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span, const std:
       for (const cost_model::ChipField& f : cost_model::chip_fields())
         if (f.name == name) chip.*f.value = positive(in, value, span, name), known = true;
       if (!known) {
-        std::vector<std::string> names{"flops", "domain", "name", "described", "stack"};
+        std::vector<std::string> names{"flops", "domain", "name", "described", "stack", "basis"};
         for (const cost_model::ChipField& f : cost_model::chip_fields()) names.emplace_back(f.name);
         const auto near = grammar::near_miss(name, names);
         in.fail("chip", span, "a chip has no field `" + name + "`",

@@ -96,7 +96,11 @@ Value estimate(Interpreter& in, BoundArgs& a) {
                  {"fits", Value(e.fits)},
                  {"model_flops_per_device", Value(e.time.flops)}};
   auto more = std::make_shared<lang::Record>();
-  more->fields = {{"peak_bytes", Value(e.memory.peak)},
+  const auto [low, high] = chip.range(e.time.seconds);
+  more->fields = {{"low", Value(low)},
+                  {"high", Value(high)},
+                  {"basis", Value::string(chip.basis)},
+                  {"peak_bytes", Value(e.memory.peak)},
                   {"lines", lines_of(in, e.time, true)},
                   {"collectives", collectives_of(in, chip, call)},
                   {"host_bytes", Value(e.memory.host)},
