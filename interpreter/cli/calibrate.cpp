@@ -10,6 +10,7 @@
 #include <ctime>
 #include <thread>
 
+#include "interpreter/cli/cost/measured.h"
 #include "interpreter/cli/cost/profile.h"
 #include "stdlib/packed_text.h"
 
@@ -134,33 +135,28 @@ std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, std::strin
   return first;
 }
 
-std::string rounded(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
-
 std::string record(const Chip& chip, int devices, double error) {
   char day[16];
   const std::time_t now = std::time(nullptr);
   std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
   double load[1] = {0};
   const bool known = getloadavg(load, 1) == 1;
-  std::string out = "# This machine as `shard calibrate` measured it on " + std::string(day) + ": " +
-                    std::to_string(std::thread::hardware_concurrency()) + " processors" +
-                    (known ? ", load " + rounded(load[0]) : "") + ", " + std::to_string(devices) +
-                    " simulated devices" + (chip.simulated > 1 ? " in " + rounded(chip.simulated) + " processes" : "") +
-                    ", which share all of it. Its own\n# small programs are predicted with " +
-                    cost_model::percent_text(error, 1) + " of error.\n{\n  name: \"this machine\",\n  flops: {";
-  for (const auto& [type, rate] : chip.flops)
-    out += (out.ends_with("{") ? "" : ", ") + std::string(runtime::name(type)) + ": " + rounded(rate);
-  out += "},\n  domain: 1,\n  basis: \"this machine, as `shard calibrate` measured it\",\n";
-  for (const cost_model::ChipField& f : cost_model::chip_fields())
-    if (chip.*f.value != Chip{}.*f.value) out += "  " + std::string(f.name) + ": " + rounded(chip.*f.value) + ",\n";
-  return out + "}\n";
+  return chip_script(chip, "# This machine as `shard calibrate` measured it on " + std::string(day) + ": " +
+                               std::to_string(std::thread::hardware_concurrency()) + " processors" +
+                               (known ? ", load " + number(load[0]) : "") + ", " + std::to_string(devices) +
+                               " simulated devices" +
+                               (chip.simulated > 1 ? " in " + number(chip.simulated) + " processes" : "") +
+                               ", which share all of it. Its own\n# small programs are predicted with " +
+                               percent_text(error, 1) + " of error.\n");
 }
 
 int calibrate(const Arguments& a) {
+  if (const std::string measured = a.value("--measured"); !measured.empty()) {
+    if (a.value("--chip").empty())
+      return misused("--measured says which chip was measured: --chip h100, and --stack for other software than xla");
+    const std::vector<Chip> chips = read_chips(a.value("--chip"), 1, a.value("--stack"));
+    return chips.empty() ? 1 : calibrate_to(measured, chips[0], a);
+  }
   std::vector<Sample> samples, types;
   const auto runs = number_of(a.value("--runs").empty() ? "5" : a.value("--runs"), 1, 1000);
   if (!runs) return misused("--runs is a number from 1 on");
@@ -177,6 +173,8 @@ int calibrate(const Arguments& a) {
   const auto programs = measure(a, *runs, "calibration", samples);
   if (!programs || !measure(a, *runs, "calibration_types", types)) return 1;
   chip.name = "this machine";
+  chip.domain = {1};
+  chip.basis = "this machine, as `shard calibrate` measured it";
   chip.flops = {{runtime::DType::F32, 1e11}};
   chip.memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   chip.bandwidth = 1e10;
@@ -218,14 +216,19 @@ int calibrate(const Arguments& a) {
 }  // namespace
 
 Command calibrate_command() {
-  return {"calibrate",
-          "Measure this machine as the engine uses it, as a chip for `estimate --chip FILE.shard`",
-          {{"-o", "The file to write (machine.shard)", Option::Value},
-           {"--runs", "How often all is measured, the least counts (5)", Option::Value},
-           {"--processes", "In how many processes devices shall lie: the channel between them is measured too",
-            Option::Value}},
-          true,
-          calibrate};
+  return {
+      "calibrate",
+      "Measure this machine as the engine uses it, or fit a chip to measured runs, for `estimate --chip FILE.shard`",
+      {{"-o", "The file to write (machine.shard, measured.shard)", Option::Value},
+       {"--measured", "Steps measured elsewhere: a CSV with file, devices, settings, step_seconds (peak_bytes)",
+        Option::Value},
+       {"--chip", "With --measured: the chip that was measured, as `estimate` takes it", Option::Value},
+       {"--stack", "With --measured: the software that ran there", Option::Value},
+       {"--runs", "How often all is measured, the least counts (5)", Option::Value},
+       {"--processes", "In how many processes devices shall lie: the channel between them is measured too",
+        Option::Value}},
+      true,
+      calibrate};
 }
 
 }  // namespace shard::cli

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `shard estimate` predicts, against arithmetic by hand on a chip whose numbers are round.   cost_model.py SHARD   closes with "N passed, N failed" """
-import json, os, pty, re, sys
+import json, os, pty, re, sys, tempfile
 
 import browser
 import cli
@@ -70,6 +70,41 @@ def types_without_a_rate_are_made_of_products_of_others():
         check(not said or f'<div>products of {t}<b>no rate on record: as {said}</b>' in page_of(path, '--chip', chip(more))[1], 'on the page', p)
         check(f"100 % of the chip's {t} peak" in p.stdout, 'of what it is priced with', p)
         near(json.loads(shard('estimate', path, '--chip', chip(more), '--json').stdout)['step_seconds'], times * F / 1e12, f'{t} of {rates}')
+
+
+@case
+def measured_runs_make_a_chip():
+    # The truth is a chip of which products reach 0.5 and memory 0.4; what is known says 0.7 and 0.6. Two runs of large products and
+    # of long pointwise work tell them apart, and a third of both is then predicted.
+    with tempfile.TemporaryDirectory() as folder:
+        def write(name, text):
+            with open(os.path.join(folder, name), 'w') as f: f.write(text)
+            return os.path.join(folder, name)
+        chip = '{{flops: {{bf16: 1e14, f32: 1e13}}, memory: 1e11, bandwidth: 1e12, product_share: {}, memory_share: {}, name: "mine"}}\n'
+        truth, known = write('truth.shard', chip.format(0.5, 0.4)), write('known.shard', chip.format(0.7, 0.6))
+        path = write('step.shard', 'let n = 1024\nlet m = 1024\njit fn f(x, w, y) = (x @ w, tanh(y) * 2.0)\n'
+                                   'print(f(zeros([n, n], bf16), zeros([n, n], bf16), zeros([m, 1024])))\n')
+        sizes = ['n=8192 m=1024', 'n=256 m=262144', 'n=4096 m=65536']
+        def seconds(at, size):
+            sets = [w for pair in size.split() for w in ('--set', pair)]
+            return json.loads(shard('estimate', path, '--chip', at, '--devices', '1', '--json', *sets).stdout)['step_seconds']
+        runs = write('runs.csv', 'file,devices,settings,step_seconds,peak_bytes\n' + ''.join(f'step.shard,1,{s},{seconds(truth, s)!r},{1e9 if s == sizes[0] else ""}\n' for s in sizes[:2]))
+        p = shard('calibrate', '--measured', runs, '--chip', known, '-o', os.path.join(folder, 'ours.shard'))
+        check(p.returncode == 0 and 'runs.csv:2' in p.stdout and 'these runs say nothing of:' in p.stdout and 'link_share' in p.stdout and 'of memory' in p.stdout, 'what is said', p)
+        before, after = (abs(seconds(at, sizes[2]) / seconds(truth, sizes[2]) - 1) for at in (known, os.path.join(folder, 'ours.shard')))
+        check(before > 0.25 and after < 0.05, f'a run that was not measured: off by {before} before and {after} after')
+        said = json.loads(shard('estimate', path, '--chip', os.path.join(folder, 'ours.shard'), '--devices', '1', '--json').stdout)
+        check(said['basis'] == '2 runs of runs.csv' and said['chip'] == 'mine', 'what it rests on')
+        head = 'file,devices,settings,step_seconds\n'
+        for text, wrong in (('file,devices,step_seconds\n', ':1: there is no column `settings`'), (head, ':1: there are no runs'),
+                            (head + 'step.shard,1,n=8,-1\n', ":2: `step_seconds` is a number above 0, not '-1'"), (head + 'step.shard,no,n=8,1\n', ":2: `devices` is how many there were, not 'no'"),
+                            (head + 'step.shard,1,n,1\n', ":2: `settings` are as for --set, name=value, with blanks between; this is 'n'"),
+                            (head + '\nnone.shard,1,n=8,1\n', 'none.shard'), (head + 'step.shard,1,q=8,1\n', ':2 names it, with its settings')):
+            p = shard('calibrate', '--measured', write('bad.csv', text), '--chip', known, '-o', os.path.join(folder, 'never.shard'))
+            check(p.returncode == 1 and wrong in p.stderr, f'it says {wrong}', p)
+            check(not os.path.exists(os.path.join(folder, 'never.shard')), 'nothing is written')
+        p = shard('calibrate', '--measured', runs)
+        check(p.returncode == 2 and '--chip h100' in p.stderr, 'which chip', p)
 
 
 @case
