@@ -210,7 +210,7 @@ bool Interpreter::wanted(const grammar::Diagnostic& warning) { return impl_->war
 
 Value Interpreter::hand_on(const Value& f, std::vector<CallArg>& args, Span span) {
   Value out = impl_->call(f, args, span);
-  if (span.known()) context_.set_span(span);  // what is recorded next is of the call itself again
+  if (span.known()) context_.set_span(recorded_at(span));  // what is recorded next is of the call itself again
   return out;
 }
 
