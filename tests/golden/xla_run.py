@@ -39,6 +39,7 @@ DIFFERS = {
 # our modules, those that partition, simplify and fuse, run as ever.
 QUICK = '--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false'
 AS_SHIPPED = {
+    'scripts/layouts/rent.shard',                    # unoptimised, this XLA has no product of bf16 that is summed in f32
     'scripts/ports/resnet.shard',                    # its accuracy after training depends on the last digits of every step
     'scripts/quickstart.shard', 'scripts/data_parallel.shard', 'scripts/fully_sharded.shard', 'tests/golden/curves/auto.shard',
 }
