@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "grammar/advice/advice.h"
@@ -21,6 +23,19 @@ namespace {
 constexpr std::uintmax_t kLargestFile = 64u << 20;
 
 [[noreturn]] void raise(std::vector<Diagnostic> all) { throw Errors(std::move(all)); }
+
+// The tree of a text of the library, which never changes: read once for all engines that have it at the same place. A
+// search that runs a script a thousand times would else read them a thousand times.
+ParseResult library_tree(const SourceMap& sources, std::uint32_t source) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::uint32_t, std::string>, std::shared_ptr<const Module>> trees;
+  const std::scoped_lock lock(mutex);
+  std::shared_ptr<const Module>& tree = trees[{source, std::string(sources.at(source).name())}];
+  if (tree) return {tree, {}};
+  ParseResult parsed = parse(sources, source);
+  if (parsed.diagnostics.empty()) tree = parsed.module;
+  return parsed;
+}
 
 Value module_value(const ModuleEnv& env) {
   std::vector<std::pair<std::string, Value>> fields;
@@ -251,7 +266,7 @@ std::shared_ptr<ModuleEnv> Modules::add(std::string name) {
 }
 
 Value run_module(Impl& m, const std::shared_ptr<ModuleEnv>& env, std::uint32_t source, bool main) {
-  ParseResult parsed = parse(m.in.sources(), source);
+  ParseResult parsed = env->of_library ? library_tree(m.in.sources(), source) : parse(m.in.sources(), source);
   if (!parsed.module || !parsed.diagnostics.empty()) {
     if (parsed.diagnostics.empty()) m.fail("syntax", {}, "the text could not be read");
     raise(std::move(parsed.diagnostics));
