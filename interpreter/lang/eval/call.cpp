@@ -34,16 +34,18 @@ class CastParameters final : public Parameters {
   std::string to_;
 };
 
+[[noreturn]] void refuse_deeper(Impl& m, Span span) {
+  m.fail("recursion", span,
+         m.calls.stack.low() ? "calls and brackets nest too deeply for this thread's stack"
+                             : "calls nest deeper than " + in_thousands(m.in.options().recursion),
+         {m.ctx.tracing() ? "a traced condition traces both of its branches, so that a recursion in one has no end: "
+                            "use a loop, or keep the condition's number on the host"
+                          : "a function calls itself without end, or too often: use a loop"});
+}
+
 // How deep one more call is.
-int deeper(Impl& m, Span span) {
-  const bool no_stack = m.calls.stack.low();
-  if (m.calls.depth >= m.in.options().recursion || no_stack)
-    m.fail("recursion", span,
-           no_stack ? "calls and brackets nest too deeply for this thread's stack"
-                    : "calls nest deeper than " + in_thousands(m.in.options().recursion),
-           {m.ctx.tracing() ? "a traced condition traces both of its branches, so that a recursion in one has no end: "
-                              "use a loop, or keep the condition's number on the host"
-                            : "a function calls itself without end, or too often: use a loop"});
+[[gnu::always_inline]] inline int deeper(Impl& m, Span span) {
+  if (m.calls.depth >= m.in.options().recursion || m.calls.stack.low()) refuse_deeper(m, span);
   return m.calls.depth + 1;
 }
 
@@ -60,16 +62,16 @@ Span user_call(Impl& m, const Closure& closure, Span call) {
 const std::string* part_of(const Impl& m, const Closure& closure) {
   const FunctionInfo& info = closure.information();
   const std::string* outer = m.calls.part;
-  if (!closure.module->of_library || !m.ctx.tracing()) return nullptr;
   if (!m.calls.user.known() || !outer) return info.part;
   if (!info.inner || !info.part) return outer;
   const std::string_view last = std::string_view(*outer).substr(outer->rfind('.') + 1);
   return last == *info.part ? outer : ir::part_named(std::string(last) + "." + *info.part);
 }
 
-Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
+[[gnu::always_inline]] inline Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
   const Kept scope(m.frames.active, &f);
-  const Kept part(m.calls.part, part_of(m, closure));
+  const bool recorded = closure.module->of_library && m.ctx.tracing();
+  const Kept part(m.calls.part, recorded ? part_of(m, closure) : nullptr);
   const Kept user(m.calls.user, user_call(m, closure, span));
   const CheckedCall call(m.checker, closure, span);
   Value out;
@@ -81,7 +83,7 @@ Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
   } catch (const FlowSignal& s) { flow = s.flow; }
   if (flow == Flow::Return) out = std::move(m.returned);
   if (closure.function->result && closure.result_checked && !closure.bare)
-    return on_result(m, closure, std::move(out), span);
+    out = on_result(m, closure, std::move(out), span);
   return out;
 }
 

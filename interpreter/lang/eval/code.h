@@ -23,19 +23,19 @@ struct CodeStep {
     Copy,     // a to dst
     Read,     // a variable with a cell
     Unary,    // dst = op a
-    Binary,   // dst = a op b
+    Binary,   // dst = a op b, by the operator `to`
     Truth,    // dst = a, which must be a truth value: the right side of a logical operator
     Decides,  // the left side: where it decides, dst is the result, and the step goes to `to`
     Branch,  // goes to `to` where a is false; where only a run knows, the walk does the `if`, to dst, and goes to `end`
     While,   // goes to `to` where a is false; where only a run knows, the walk does the loop
     Next,    // the next number of a range, a, to dst; goes to `to` where it is b
-    Callee,  // dst = the function, where it takes its arguments as they are written; else the walk does the call to
-             // a, and goes to `to`
+    Callee,  // dst = the function, none where it is the running one, if it takes its arguments as they are written;
+             // else the walk does the call to a, and goes to `to`
     Call,    // dst = the function in a with the temporaries from b on
     Walk,    // dst = what the walk makes of the expression
     Flow,    // the same of a block or a branch, which may be left
     Execute,  // the walk does a statement
-    Update,   // dst, a variable, by the statement's operator with a
+    Update,   // dst, a variable, by the operator `to` with a
     Assign,   // a to the statement's target
     Drop,     // of a temporary
     Clear,    // variables from `to` to `end`
@@ -43,7 +43,7 @@ struct CodeStep {
     Break,    // out of what the code is of
     Continue,
     Return,  // a
-    Result,  // a is the value of the whole
+    Result,  // a is the value of the whole, and its end
     End,
   };
   Op op;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "interpreter/lang/eval/operators.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -164,7 +166,7 @@ class Compiler {
       l = kept;
     }
     const Operand r = operand(*b.right);
-    step({CodeStep::Binary, to, l, r, 0, 0, {}, &e});
+    step({CodeStep::Binary, to, l, r, static_cast<std::int32_t>(b.op), 0, {}, &e});
   }
 
   void logic(const Expr& e, const Binary& b, Operand to) {
@@ -246,8 +248,10 @@ class Compiler {
       const auto at = std::holds_alternative<NameRef>(a->target->node) ? local(a->target->id) : std::nullopt;
       if (at && a->op == AssignOp::Set)
         expression(*a->value, *at);
+      else if (at)
+        step({CodeStep::Update, *at, operand(*a->value), {}, static_cast<std::int32_t>(operator_of(a->op)), 0, {}, a});
       else
-        step({at ? CodeStep::Update : CodeStep::Assign, at.value_or(Operand()), operand(*a->value), {}, 0, 0, {}, a});
+        step({CodeStep::Assign, {}, operand(*a->value), {}, 0, 0, {}, a});
     } else if (auto* r = std::get_if<ReturnStmt>(&s.node)) {
       const Operand v = r->value ? operand(*r->value) : literal({});
       step({CodeStep::Return, {}, v, {}, 0, 0, s.span});

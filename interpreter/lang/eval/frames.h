@@ -45,11 +45,11 @@ class Stack {
     std::size_t chunk = 0;
   };
   Mark mark() const { return at_; }
-  T* push(std::size_t n) {
+  [[gnu::always_inline]] T* push(std::size_t n) {
     if (n > static_cast<std::size_t>(at_.end - at_.top)) next_chunk(n);
     return std::exchange(at_.top, at_.top + n);
   }
-  void pop(Mark mark, T* from, std::size_t n) {
+  [[gnu::always_inline]] void pop(Mark mark, T* from, std::size_t n) {
     for (std::size_t i = n; i-- > 0;) from[i] = T();
     at_ = mark;
   }
@@ -61,7 +61,7 @@ class Stack {
     std::unique_ptr<T[]> data;
     std::size_t size;
   };
-  void next_chunk(std::size_t n) {
+  [[gnu::noinline]] void next_chunk(std::size_t n) {
     std::size_t next = at_.top ? at_.chunk + 1 : 0;
     while (next < chunks_.size() && chunks_[next].size < n) ++next;
     if (next == chunks_.size()) {
@@ -83,18 +83,19 @@ struct Frames {
 // The memory of one frame; it becomes the running one as Frames::active.
 class FrameMemory {
  public:
-  FrameMemory(Frames& frames, const FunctionInfo& info)
+  [[gnu::always_inline]] FrameMemory(Frames& frames, const FunctionInfo& info)
       : frames_(frames), info_(info), values_(frames.values.mark()), cells_(frames.cells.mark()) {
     frame.locals = frames.values.push(static_cast<std::size_t>(info.locals));
     frame.cells = frames.cells.push(static_cast<std::size_t>(info.cells));
   }
-  FrameMemory(Frames& frames, const Closure& f) : FrameMemory(frames, f.information()) {  // of a call of f
+  [[gnu::always_inline]] FrameMemory(Frames& frames, const Closure& f)
+      : FrameMemory(frames, f.information()) {  // of a call of f
     frame.captured = f.captured.data();
     frame.unit = f.unit.get();
     frame.module = f.module.get();
     frame.closure = &f;
   }
-  ~FrameMemory() {
+  [[gnu::always_inline]] ~FrameMemory() {
     frames_.cells.pop(cells_, frame.cells, static_cast<std::size_t>(info_.cells));
     frames_.values.pop(values_, frame.locals, static_cast<std::size_t>(info_.locals));
   }

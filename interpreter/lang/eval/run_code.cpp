@@ -68,7 +68,7 @@ template <class T>
   }
   return out.put(n), true;
 }
-bool quick(BinaryOp op, const Value& l, const Value& r, Value& out) {
+[[gnu::always_inline]] inline bool quick(BinaryOp op, const Value& l, const Value& r, Value& out) {
   if (const auto* i = l.get<std::int64_t>(), *j = r.get<std::int64_t>(); i && j) return quick(op, *i, *j, out);
   if (const auto* x = l.get<double>(), *y = r.get<double>(); x && y) return quick(op, *x, *y, out);
   return false;
@@ -80,7 +80,8 @@ class CodeRun {
       : m_(m),
         code_(code),
         temporaries_(code.temporaries),
-        base_{m.frame().locals, temporaries_.begin(), const_cast<Value*>(code.literals.data())} {}
+        base_{m.frame().locals, temporaries_.begin(), const_cast<Value*>(code.literals.data())},
+        next_(code.steps.data()) {}
 
   Flow operator()(const Range& range) {
     temporaries_.begin()[0].put(range.begin);
@@ -101,9 +102,22 @@ class CodeRun {
   }
 
  private:
+  const CodeStep* step(std::int32_t i) const { return code_.steps.data() + i; }
   Value& at(Operand o) const { return base_[o.kind][o.index]; }
   void drop(Operand o) {
     if (o.kind == Operand::Temporary) at(o) = Value();
+  }
+  static void copy(const Value& from, Value& to) {
+    if (auto* i = from.get<std::int64_t>())
+      to.put(*i);
+    else
+      to = from;
+  }
+  static void move(Value& from, Value& to) {
+    if (auto* i = from.get<std::int64_t>())
+      to.put(*i);
+    else
+      to = std::move(from);
   }
   Value taken(Operand o) { return o.kind == Operand::Temporary ? std::move(at(o)) : at(o); }
   void clear(std::int32_t first, std::int32_t end) {
@@ -114,18 +128,17 @@ class CodeRun {
   bool stays(Flow flow) {
     if (flow == Flow::Return) return false;
     for (const Code::Loop& loop : code_.loops) {
-      if (next_ <= loop.begin || next_ > loop.end) continue;
+      if (next_ <= step(loop.begin) || next_ > step(loop.end)) continue;
       clear(loop.first_local, loop.end_local);
-      next_ = flow == Flow::Break ? loop.end : loop.begin;
+      next_ = step(flow == Flow::Break ? loop.end : loop.begin);
       return true;
     }
     return false;
   }
 
   Flow steps(Value* out) {
-    const CodeStep* const all = code_.steps.data();
     while (true) {
-      const CodeStep& s = all[next_++];
+      const CodeStep& s = *next_++;
       switch (s.op) {
         case CodeStep::Poll: m_.poll(s.span); break;
         case CodeStep::Copy: copy(at(s.a), at(s.dst)); break;
@@ -150,7 +163,7 @@ class CodeRun {
         case CodeStep::Assign: assign(s); break;
         case CodeStep::Drop: at(s.dst) = Value(); break;
         case CodeStep::Clear: clear(s.to, s.end); break;
-        case CodeStep::Jump: next_ = s.to; break;
+        case CodeStep::Jump: next_ = step(s.to); break;
         case CodeStep::Break:
         case CodeStep::Continue: {
           const Flow flow = s.op == CodeStep::Break ? Flow::Break : Flow::Continue;
@@ -163,18 +176,11 @@ class CodeRun {
           m_.flow_span = s.span;
           return Flow::Return;
         case CodeStep::Result:
-          if (out) *out = taken(s.a);
-          break;
+          if (out) s.a.kind == Operand::Temporary ? move(at(s.a), *out) : copy(at(s.a), *out);
+          return Flow::Next;
         case CodeStep::End: return Flow::Next;
       }
     }
-  }
-
-  static void copy(const Value& from, Value& to) {
-    if (auto* i = from.get<std::int64_t>())
-      to.put(*i);
-    else
-      to = from;
   }
 
   void read(const CodeStep& s) {
@@ -200,10 +206,9 @@ class CodeRun {
   }
 
   void binary(const CodeStep& s) {
-    const auto& b = form<Binary>(s);
     const Value &l = at(s.a), &r = at(s.b);
-    if (quick(b.op, l, r, at(s.dst))) return;
-    Value v = binary_of(m_, node<Expr>(s), b, l, r);
+    if (quick(static_cast<BinaryOp>(s.to), l, r, at(s.dst))) return;
+    Value v = binary_of(m_, node<Expr>(s), form<Binary>(s), l, r);
     drop(s.a), drop(s.b);
     at(s.dst) = std::move(v);
   }
@@ -223,25 +228,25 @@ class CodeRun {
       Value v = logic_of(m_, node<Expr>(s), b, taken(s.a));
       at(s.dst) = std::move(v);
     }
-    next_ = s.to;
+    next_ = step(s.to);
   }
 
   void branch(const CodeStep& s) {
     const Value& c = at(s.a);
     if (const bool* b = c.get<bool>()) {
-      if (!*b) next_ = s.to;
+      if (!*b) next_ = step(s.to);
       return;
     }
     const auto& x = form<IfExpr>(s);
     const Truth t = m_.condition(c, x.condition->span);
     if (t == Truth::False) {
-      next_ = s.to;
+      next_ = step(s.to);
     } else if (t != Truth::True) {
       const trace::Tensor condition = c.tensor();
       drop(s.a);
       Value v = traced_if(m_, node<Expr>(s), x, condition);
       at(s.dst) = std::move(v);
-      next_ = s.end;
+      next_ = step(s.end);
     }
   }
 
@@ -253,13 +258,13 @@ class CodeRun {
     drop(s.a);
     if (t == Truth::True) return;
     if (t != Truth::False) traced_while(m_, loop, s.span);
-    next_ = s.to;
+    next_ = step(s.to);
   }
 
   void next(const CodeStep& s) {
     std::int64_t& i = *at(s.a).get<std::int64_t>();
     if (i >= *at(s.b).get<std::int64_t>())
-      next_ = s.to;
+      next_ = step(s.to);
     else
       at(s.dst).put(i++);
   }
@@ -269,33 +274,40 @@ class CodeRun {
     const Value* f = m_.peek(*c.callee);
     if (const auto* closure = f ? f->get<ClosureRef>() : nullptr;
         closure && (*closure)->information().simple && c.args.size() == (*closure)->function->params.size()) {
-      at(s.dst) = *f;
+      if (closure->get() == m_.frame().closure)
+        at(s.dst) = Value();  // the running function, which its own call keeps
+      else
+        at(s.dst) = *f;
       return;
     }
     Value v = m_.eval(node<Expr>(s));
     at(s.a) = std::move(v);
-    next_ = s.to;
+    next_ = step(s.to);
   }
 
   void call(const CodeStep& s) {
-    const Closure& f = **at(s.a).get<ClosureRef>();
-    Value out;
+    const auto* kept = at(s.a).get<ClosureRef>();
+    const Closure& f = kept ? **kept : *m_.frame().closure;
     {
       FrameMemory memory(m_.frames, f);
-      const auto& params = f.function->params;
-      for (std::size_t i = 0; i < params.size(); ++i)
-        set_parameter(m_, memory.frame, f.unit->slots[static_cast<std::size_t>(params[i].pattern->id)],
-                      std::move(base_[Operand::Temporary][s.b.index + static_cast<std::int32_t>(i)]));
-      out = run_bound(m_, memory.frame, f, s.span);
+      Value* argument = &at(s.b);
+      for (const Param& p : f.function->params) {
+        const Slot to = f.unit->slots[static_cast<std::size_t>(p.pattern->id)];
+        if (to.where == Where::Local)
+          move(*argument++, memory.frame.locals[to.index]);
+        else
+          set_parameter(m_, memory.frame, to, std::move(*argument++));
+      }
+      Value out = run_bound(m_, memory.frame, f, s.span);
+      move(out, at(s.dst));
     }
-    drop(s.a);
-    at(s.dst) = std::move(out);
+    if (kept) drop(s.a);
   }
 
   void update(const CodeStep& s) {
     const auto& a = node<AssignStmt>(s);
     Value& variable = at(s.dst);
-    if (quick(operator_of(a.op), variable, at(s.a), variable)) return;
+    if (quick(static_cast<BinaryOp>(s.to), variable, at(s.a), variable)) return;
     assign_value(m_, a, taken(s.a));
   }
 
@@ -312,7 +324,7 @@ class CodeRun {
   const Code& code_;
   Temporaries temporaries_;
   std::array<Value*, 3> base_;  // by Operand::Kind
-  std::int32_t next_ = 0;       // the step to come
+  const CodeStep* next_;        // the step to come
 };
 
 }  // namespace
