@@ -81,9 +81,14 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
   const Profile said = most->of.time;
   most->of.time = measured(*of_most);
   const Profile& ran = most->of.time;
-  std::string text = "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
-                     "; one by itself " + times(ran.seconds) + ", predicted on " + chip_.name + " " +
-                     times(said.seconds) + "\n   measured  predicted   line\n";
+  std::string text;  // first of all, how little the rest may mean
+  if (chip_.simulated == 0)
+    text = "note: " + chip_.name +
+           " is no measured machine that simulates devices, so the prediction is not of this one: "
+           "`shard calibrate -o here.shard`,\nthen `--chip here.shard`\n";
+  text += "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
+          "; one by itself " + times(ran.seconds) + ", predicted on " + chip_.name + " " + times(said.seconds) +
+          "\n   measured  predicted   line\n";
   std::string rows;
   std::size_t shown = 0;
   for (const auto& [line, c] : compared(ran, said, sources)) {
@@ -107,10 +112,6 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
         rows + "</table></div>\n";
     if (!write_file(file_, html(*most, chip_, sources, table))) return false;
   }
-  if (chip_.simulated == 0)
-    text += "note: " + chip_.name +
-            " is no measured machine that simulates devices, so the prediction is not of this one: "
-            "`shard calibrate -o here.shard`,\nthen `--chip here.shard`\n";
   write_out(text);
   return true;
 }

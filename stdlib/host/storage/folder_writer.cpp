@@ -62,8 +62,10 @@ int lock_folder(const std::string& folder) {
   return -1;
 }
 
-bool in_parts(const DeviceArray& a) { return a.elsewhere && a.elsewhere->in_parts() && a.distinct.empty(); }
-bool by_block(const DeviceArray& a) { return a.elsewhere && a.elsewhere->by_block() && a.layout.unreduced.empty(); }
+bool in_parts(const runtime::DeviceArray& a) { return a.elsewhere && a.elsewhere->in_parts() && a.distinct.empty(); }
+bool by_block(const runtime::DeviceArray& a) {
+  return a.elsewhere && a.elsewhere->by_block() && a.layout.unreduced.empty();
+}
 
 // A block's bytes, piece by piece: where they lie, the sum of its terms, from its device, or from another file.
 class BlockBytes {
