@@ -52,8 +52,8 @@ struct Chip {
   double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
   double call = 0;     // seconds before the first instruction and behind the last
 
-  // What was measured of such chips: a step takes between seconds / (1 + spread) and seconds * (1 + spread), four times
-  // in five (stdlib/chips.shard).
+  // What was measured of such chips: four steps in five are expected between seconds / (1 + spread) and
+  // seconds * (1 + spread) (stdlib/chips.shard).
   double spread = 0.5;
   std::string basis = "a record of your own, nothing measured";
   std::pair<double, double> range(double seconds) const { return {seconds / (1 + spread), seconds * (1 + spread)}; }
