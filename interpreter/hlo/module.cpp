@@ -43,13 +43,14 @@ class Printer {
     const ir::Graph& g = global ? how_.whole->graph : program_.local;
     Module out;
     Reports reports = reports_of(g, global ? nullptr : &program_.distinct);
-    for (std::size_t i = 0; i < g.params.size(); ++i) {
+    Values params(g.params.size());
+    for (const std::size_t i : out.taken = taken(g)) {
       in_.push_back(port(local(g.type(g.params[i])), i < how_.arguments.size() ? &how_.arguments[i] : nullptr));
       in_.back().value.name = to_.fresh();
+      params[i] = in_.back().value;
     }
+    taken_ = out.taken;
     to_.indent(4);
-    Values params;
-    for (const Laid& p : in_) params.push_back(p.value);
     Values results = whole() && !global ? surrounded(g) : body(g, params);
     claims_first(std::span(results).subspan(g.results.size()), reports.values);
     out.claims = std::move(reports.claims);
@@ -68,6 +69,17 @@ class Printer {
  private:
   bool whole() const { return how_.form != Form::Replica && program_.mesh; }  // arrays at the border
   std::string nowhere() const { return whole() ? sharding_text(*program_.mesh, AxesOfDims{}) : ""; }
+  // The program's parameters that @main has: who runs it is spared those that nothing reads.
+  std::vector<std::size_t> taken(const ir::Graph& g) const {
+    std::vector<bool> read(g.types.size(), !how_.shows);
+    for (const ir::Node& n : g.nodes)
+      for (const ir::Var v : n.inputs) read[at(v)] = true;
+    for (const ir::Var v : g.results) read[at(v)] = true;
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < g.params.size(); ++i)
+      if (read[at(g.params[i])]) out.push_back(i);
+    return out;
+  }
   Value local(const runtime::Type& t) { return {&to_, {}, outside(t.dtype), shape_of(t)}; }
   static Shape shape_of(const runtime::Type& t) {
     Shape shape = t.shape;
@@ -77,7 +89,8 @@ class Printer {
 
   Values body(const ir::Graph& g, std::span<const Value> given) {
     Values params, results;
-    for (std::size_t i = 0; i < given.size(); ++i) params.push_back(entering(given[i], g.type(g.params[i])));
+    for (std::size_t i = 0; i < given.size(); ++i)
+      params.push_back(given[i].to ? entering(given[i], g.type(g.params[i])) : given[i]);
     const Emitter::Scope known = to_.partitions && &g != &program_.local ? Emitter::Scope{nullptr, &how_.whole->layouts}
                                                                          : Emitter::Scope{&program_.distinct, nullptr};
     for (const Value& v : emitter_.graph(g, params, known)) results.push_back(leaving(v));
@@ -133,7 +146,7 @@ class Printer {
     if (whole()) out += "  " + mesh_text(*program_.mesh) + "\n";
     std::vector<std::string> params, results;
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      const bool donated = i < how_.donated.size() && how_.donated[i];
+      const bool donated = taken_[i] < how_.donated.size() && how_.donated[taken_[i]];
       params.push_back(in_[i].value.name + ": " + declared(in_[i], donated ? "jax.buffer_donor = true" : ""));
     }
     for (const Laid& p : out_) results.push_back(declared(p, {}));
@@ -145,6 +158,7 @@ class Printer {
   Writer to_;
   Emitter emitter_;
   std::vector<Laid> in_, out_;  // of @main
+  std::vector<std::size_t> taken_;
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ struct How {
   std::span<const bool> donated = {};                    // by argument; none: nothing is
   const grammar::SourceMap* sources = nullptr;           // for locations
   const Whole* whole = nullptr;                          // of the form Auto
-  bool shows = false;  // of the form Replica: who runs it can show things afterwards; else they are refused
+  // Of the form Replica: who runs it can show things afterwards, else they are refused, and gives what is read alone.
+  bool shows = false;
 };
 
 // A condition that the script asserts: one more result of @main, a truth value (tensor<i1>) behind those of the
@@ -64,6 +65,7 @@ struct Shown {
 
 struct Module {
   std::string text;
+  std::vector<std::size_t> taken;  // the program's parameters that @main has, by number; all, but where How::shows
   std::vector<Claim> claims;
   std::vector<Shown> shown;
   int collectives = 0;  // in the text

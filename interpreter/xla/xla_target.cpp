@@ -133,10 +133,10 @@ class Compiled final : public exec::Measured, public std::enable_shared_from_thi
     const Version& version = version_for(last);
     std::vector<BlocksRef> blocks;
     std::vector<std::int64_t> kept;
-    for (std::size_t i = 0; i < args.size(); ++i) {
+    for (const std::size_t i : version.taken) {
       const bool given = version.donated[i] && last[i];
+      if (version.donated[i] && !given) kept.push_back(std::ssize(blocks));
       blocks.push_back(on_devices(args[i], i, given));
-      if (version.donated[i] && !given) kept.push_back(static_cast<std::int64_t>(i));
     }
     std::vector<std::vector<const pjrt::Buffer*>> lists(devices_.size());
     for (std::size_t p = 0; p < devices_.size(); ++p)
@@ -171,6 +171,7 @@ class Compiled final : public exec::Measured, public std::enable_shared_from_thi
 
   struct Version {  // which arguments are given away is said when compiling
     std::vector<bool> donated;
+    std::vector<std::size_t> taken;  // of the arguments
     std::shared_ptr<const pjrt::Executable> executable;
     std::vector<hlo::Claim> claims;
     std::vector<hlo::Shown> shown;
@@ -218,9 +219,11 @@ class Compiled final : public exec::Measured, public std::enable_shared_from_thi
     std::vector<std::size_t> all = devices_;
     if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part)
       all.assign(mesh->devices.begin(), mesh->devices.end());
-    auto executable = pjrt::Executable::compile(client_, module.text, std::move(all), types_);
-    versions_.push_back(std::make_unique<Version>(
-        Version{last, std::move(executable), std::move(module.claims), std::move(module.shown)}));
+    std::vector<pjrt::BlockType> types;
+    for (const std::size_t i : module.taken) types.push_back(types_[i]);
+    auto executable = pjrt::Executable::compile(client_, module.text, std::move(all), std::move(types));
+    versions_.push_back(std::make_unique<Version>(Version{last, std::move(module.taken), std::move(executable),
+                                                          std::move(module.claims), std::move(module.shown)}));
     return *versions_.back();
   }
 

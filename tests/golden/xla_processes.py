@@ -49,6 +49,11 @@ let b = f(a)
 let c = f(b)
 print(sum(a) + sum(b) + sum(c))
 '''
+UNREAD = '''mesh m = (@d: 8)
+jit fn f(x, big) = sum(x)
+let (x, big) = (shard arange(8.0) as P(@d), shard ones([4096, 64]) as P(@d))
+print(f(x, big), "held", memory_stats().device.bytes_in_use)   # an element of x and the sum, and nothing of big
+'''
 UNEVEN = 'is not shared out evenly to all'   # of a mesh that not all processes have the same number of devices of
 # Of the second process: what is done to it while devices wait for one another, what the others say of it, and the job's status.
 FAULTS = [(signal.SIGKILL, 137, 'process 1 has ended in line 11'), (signal.SIGSTOP, 1, 'process 1 did not come to `a compiled call` in line 11 within 2 s')]
@@ -139,6 +144,7 @@ def main():
                ('full memory', lambda: says(launched(a.shard, engine, FULL, SHARD_TEST_DEVICE_BYTES='1200'), 1, 'one fits', 'script.shard:6:9: error: a device has no memory left',
                                             'out of memory allocating 512 bytes', 'on each device: 512 bytes of argument 1, f32[16@d,64]; 512 bytes of a result')),
                ('memory', lambda: says(launched(a.shard, engine, MEMORY), 0, 'held 512 more, the most is at least 768, of 1073741824')),
+               ('an argument that nothing reads', lambda: says(launched(a.shard, engine, UNREAD), 0, '28.0 held 8')),
                ('an uneven mesh', lambda: says(launched(a.shard, engine, MESH_OF.format(6)), 1, 'a mesh of 6 devices ' + UNEVEN)),
                ('apart', lambda: says(launched(a.shard, engine, MESH_OF.format(2), '--engine-process'), 0, '55'))]
     return xla_run.report(checks)
