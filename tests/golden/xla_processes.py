@@ -51,7 +51,7 @@ print(sum(a) + sum(b) + sum(c))
 '''
 UNREAD = '''mesh m = (@d: 8)
 jit fn f(x, big) = sum(x)
-let (x, big) = (shard arange(8.0) as P(@d), shard ones([4096, 64]) as P(@d))
+let (x, big) = (shard arange(8.0) as P(@d), ones([4096, 64]))
 print(f(x, big), "held", memory_stats().device.bytes_in_use)   # an element of x and the sum, and nothing of big
 '''
 UNEVEN = 'is not shared out evenly to all'   # of a mesh that not all processes have the same number of devices of
