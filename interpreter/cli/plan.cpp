@@ -56,7 +56,7 @@ std::string table(const Search& s, const Arguments& a, const cost_model::Chip& c
     std::vector<std::string> row{std::to_string(i + 1)};
     for (const std::string& column : s.columns) row.push_back(value_in(c, column));
     char rate[32] = "";
-    if (c.found) std::snprintf(rate, sizeof rate, "%.3g", 1e-12 / c.price());
+    if (c.found) std::snprintf(rate, sizeof rate, c.price() > 1e-15 ? "%.3g" : "%.0f", 1e-12 / c.price());
     row.push_back(c.found ? time_text(c.found->seconds) : "-");
     row.push_back(c.found && c.found->flops > 0 ? rate : "-");
     row.push_back(c.found ? bytes_text(static_cast<double>(c.found->peak)) : "-");
