@@ -12,6 +12,7 @@
 
 #include "interpreter/cli/cost/measured.h"
 #include "interpreter/cli/cost/profile.h"
+#include "interpreter/cli/cost/settle.h"
 #include "stdlib/packed_text.h"
 
 namespace shard::cli {
@@ -66,26 +67,16 @@ double error_of(const Chip& chip, const std::vector<Sample>& samples) {  // mean
   return sum / static_cast<double>(samples.size());
 }
 
-// One figure after another is moved up and down as long as that helps.
+// By smaller and smaller steps.
 void search(Chip& chip, const std::vector<Sample>& samples) {
-  std::vector<double*> figures = {&chip.flops[0].second, &chip.bandwidth, &chip.cache_bandwidth,
-                                  &chip.points,          &chip.fill,      &chip.cache,
-                                  &chip.copying,         &chip.tile_rows, &chip.tile_columns};
+  std::vector<Figure> figures;
+  for (double* f : {&chip.flops[0].second, &chip.bandwidth, &chip.cache_bandwidth, &chip.points, &chip.fill,
+                    &chip.cache, &chip.copying, &chip.tile_rows, &chip.tile_columns})
+    figures.push_back({f, HUGE_VAL});
   double best = error_of(chip, samples);
   for (double step = 2; step > 1.01; step = std::sqrt(step)) {
     if (step < 2) figures.resize(7);  // sizes of tiles are powers of two
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (double* f : figures)
-        for (const double by : {step, 1 / step}) {
-          const double before = *f;
-          *f *= by;
-          if (const double now = error_of(chip, samples); now < best - 1e-6)
-            best = now, moved = true;
-          else
-            *f = before;
-        }
-    }
+    best = settle(figures, step, best, 1e-6, [&] { return error_of(chip, samples); });
   }
 }
 
@@ -206,8 +197,7 @@ int calibrate(const Arguments& a) {
   for (const Sample& s : samples)
     text += right(time_text(s.seconds), 11) + right(time_text(predicted(chip, s)), 11) + "   " + s.name + "\n";
   chip.simulated = *processes;
-  constexpr double kFarther = 1.5;  // four in five lie within so much of the mean error of the programs measured here
-  chip.spread = std::max(0.15, kFarther * error);
+  chip.spread = std::max(0.15, kSpreadOfMean * error);
   const std::string file = a.value("-o").empty() ? "machine.shard" : a.value("-o");
   if (!write_file(file, record(chip, a.settings.devices, error))) return 1;
   return print_out(text + "wrote " + file + "\n");

@@ -52,6 +52,8 @@ struct Command {
 std::optional<int> number_of(std::string_view text, int least, int most);
 // "a,b" as its parts, without those that are empty.
 std::vector<std::string> parts_of(std::string_view text, char by);
+// "name=value" of `--set`; nothing where it is none.
+std::optional<std::pair<std::string, std::string>> setting_of(const std::string& text);
 std::string shell_quoted(const std::string& text);
 std::string shell_word(
     const std::string& word);  // of a command line as a shell reads it back, quoted where it has to be

@@ -54,6 +54,12 @@ std::vector<std::string> parts_of(std::string_view text, char by) {
   return out;
 }
 
+std::optional<std::pair<std::string, std::string>> setting_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);

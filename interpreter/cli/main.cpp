@@ -76,9 +76,9 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
 // "rate=0.1" -> {rate, 0.1}; false where it is no such pair.
 bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
   for (const std::string& s : sets) {
-    const std::size_t at = s.find('=');
-    if (at == 0 || at == std::string::npos) return shard::cli::misused("--set takes name=value, not '" + s + "'") == 0;
-    settings.set.emplace_back(s.substr(0, at), s.substr(at + 1));
+    auto setting = shard::cli::setting_of(s);
+    if (!setting) return shard::cli::misused("--set takes name=value, not '" + s + "'") == 0;
+    settings.set.push_back(std::move(*setting));
   }
   return true;
 }

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
+#include "interpreter/cli/cost/settle.h"
 #include "interpreter/cli/standard_output.h"
+#include "stdlib/host/files/table_rows.h"
 
 namespace shard::cli {
 namespace {
@@ -13,23 +14,6 @@ namespace {
 using cost_model::Chip;
 
 // ---- the file
-
-std::vector<std::string> cells_of(const std::string& line) {  // RFC 4180: commas, and quotes that double inside
-  std::vector<std::string> out(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
-      out.back() += line[++i];
-    else if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      out.emplace_back();
-    else if (c != '\r')
-      out.back() += c;
-  }
-  return out;
-}
 
 std::optional<double> above_zero(const std::string& text) {
   double x = 0;
@@ -56,10 +40,9 @@ std::string read_row(const Columns& columns, const std::vector<std::string>& cel
   if (!devices) return "`devices` is how many there were, not '" + columns.at("devices", cells) + "'";
   run.devices = *devices;
   for (const std::string& pair : parts_of(columns.at("settings", cells), ' ')) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return "`settings` are as for --set, name=value, with blanks between; this is '" + pair + "'";
-    run.set.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+    auto setting = setting_of(pair);
+    if (!setting) return "`settings` are as for --set, name=value, with blanks between; this is '" + pair + "'";
+    run.set.push_back(std::move(*setting));
   }
   const auto seconds = above_zero(columns.at("step_seconds", cells));
   if (!seconds) return "`step_seconds` is a number above 0, not '" + columns.at("step_seconds", cells) + "'";
@@ -108,24 +91,14 @@ double cost(const Chip& chip, const Chip& expected, const Samples& samples) {
   return sum;
 }
 
-// One constant after another is moved as long as that helps, by smaller and smaller steps.
+// By smaller and smaller steps.
 Chip fitted(const Chip& expected, const Samples& samples) {
   Chip chip = expected;
-  double best = cost(chip, expected, samples);
-  for (double step = 1.25; step > 1.002; step = std::sqrt(step))
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (const Constant& c : kConstants)
-        for (const double by : {step, 1 / step}) {
-          const double before = chip.*c.value;
-          if (before <= 0 || before * by > c.most) continue;
-          chip.*c.value = before * by;
-          if (const double now = cost(chip, expected, samples); now < best - 1e-9)
-            best = now, moved = true;
-          else
-            chip.*c.value = before;
-        }
-    }
+  std::vector<Figure> figures;
+  for (const Constant& c : kConstants) figures.push_back({&(chip.*c.value), c.most});
+  const auto now = [&] { return cost(chip, expected, samples); };
+  double best = now();
+  for (double step = 1.25; step > 1.002; step = std::sqrt(step)) best = settle(figures, step, best, 1e-9, now);
   return chip;
 }
 
@@ -180,37 +153,35 @@ std::string rounded(double x) {
 
 }  // namespace
 
-std::optional<std::vector<MeasuredRun>> read_measured(const std::string& path) {
-  std::string text;
-  if (!read_script(path, text)) return std::nullopt;
+std::optional<std::vector<MeasuredRun>> read_measured(const std::string& path) try {
+  const std::unique_ptr<stdlib::Source> file = stdlib::open_source(path == "-" ? "/dev/stdin" : path);
+  stdlib::TableRows rows(*file);
   const auto refuse = [&](int line, const std::string& why) {
     std::fprintf(stderr, "error: %s:%d: %s\n", path.c_str(), line, why.c_str());
     return std::nullopt;
   };
   const std::string folder = path.substr(0, path.rfind('/') + 1);
-  std::istringstream in(text);
-  std::string line;
   Columns columns;
+  int line = 1;
+  rows.next(columns.names, line);
+  for (const char* name : {"file", "devices", "settings", "step_seconds"})
+    if (std::find(columns.names.begin(), columns.names.end(), name) == columns.names.end())
+      return refuse(line, "there is no column `" + std::string(name) +
+                              "`: the first line is file,devices,settings,step_seconds and, where it is known, "
+                              "peak_bytes");
   std::vector<MeasuredRun> out;
-  for (int number = 1; std::getline(in, line); ++number) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (number == 1) {
-      columns.names = cells;
-      for (const char* name : {"file", "devices", "settings", "step_seconds"})
-        if (std::find(cells.begin(), cells.end(), name) == cells.end())
-          return refuse(1, "there is no column `" + std::string(name) +
-                               "`: the first line is file,devices,settings,step_seconds and, where it is known, "
-                               "peak_bytes");
-      continue;
-    }
-    if (line.find_first_not_of(" \t\r,") == std::string::npos) continue;
+  for (std::vector<std::string> cells; rows.next(cells, line);) {
+    if (std::all_of(cells.begin(), cells.end(), [](const auto& c) { return grammar::trimmed(c).empty(); })) continue;
     out.emplace_back();
-    out.back().line = number;
+    out.back().line = line;
     if (const std::string wrong = read_row(columns, cells, folder, out.back()); !wrong.empty())
-      return refuse(number, wrong);
+      return refuse(line, wrong);
   }
   if (out.empty()) return refuse(1, "there are no runs: a line for each, below the names of the columns");
   return out;
+} catch (const runtime::RuntimeError& e) {
+  std::fprintf(stderr, "error: cannot read '%s': %s\n", path.c_str(), e.what());
+  return std::nullopt;
 }
 
 std::string chip_script(const Chip& chip, const std::string& comment) {
@@ -254,9 +225,9 @@ int calibrate_to(const std::string& path, Chip chip, const Arguments& a) {
   Samples all;
   for (const Sample& s : samples) all.push_back(&s);
   Chip found = fitted(chip, all);
-  constexpr double kFarther = 1.5, kLeast = 0.08;  // four in five lie within so much of a mean
+  constexpr double kLeast = 0.08;
   const double unseen = off_unseen(chip, all);
-  found.spread = std::clamp(kFarther * unseen, kLeast, std::max(chip.spread, kLeast));
+  found.spread = std::clamp(kSpreadOfMean * unseen, kLeast, std::max(chip.spread, kLeast));
   found.basis =
       std::to_string(all.size()) + (all.size() == 1 ? " run" : " runs") + " of " + path.substr(path.rfind('/') + 1);
   const std::string file = a.value("-o").empty() ? "measured.shard" : a.value("-o");

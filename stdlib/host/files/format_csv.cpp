@@ -1,12 +1,12 @@
-// Tables of text. Fields may stand in double quotes ("" is a quote inside), lines end with \n or \r\n, empty lines are
-// passed over. The separator is the first of comma, tab, semicolon that the first line holds. A table is read twice:
-// once for its sizes and types, once for its elements; in between nothing of it is kept.
+// Tables of text as files of arrays. One is read twice: once for its sizes and types, once for its elements; in between
+// nothing of it is kept.
 #include <charconv>
 #include <functional>
 #include <limits>
 
 #include "grammar/characters.h"
 #include "stdlib/host/files/format.h"
+#include "stdlib/host/files/table_rows.h"
 #include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
@@ -32,92 +32,6 @@ bool is_integer(std::string_view s) {
   return read_field(s, unused);
 }
 
-// The lines of a table that hold fields, one after the other.
-class Lines {
- public:
-  explicit Lines(Source& file) : file_(file) {
-    if (file.text(0, 3) == "\xef\xbb\xbf") begin_ = 3;  // a byte order mark
-    restart();
-    bool first = true;
-    for (int c = peek(); first && c >= 0 && c != '\n'; c = peek()) {
-      if (c == ',') first = false, separator_ = ',';
-      if (c == '\t') separator_ = '\t';
-      if (c == ';' && separator_ == 0) separator_ = ';';
-      take();
-    }
-    if (separator_ == 0) separator_ = ',';
-    restart();
-  }
-  void restart() {
-    at_ = have_ = 0;
-    from_ = begin_;
-    line_ = 0;
-  }
-  // The fields of the next row, and its line; false behind the last.
-  bool next(std::vector<std::string>& fields, int& line) {
-    while (peek() >= 0) {
-      line = ++line_;
-      fields_of_line(fields);
-      if (fields.size() != 1 || !grammar::trimmed(fields[0]).empty()) return true;
-    }
-    return false;
-  }
-
-  // The next row of a table that was gone through before.
-  void again(std::vector<std::string>& fields, std::size_t columns) {
-    int line = 0;
-    if (!next(fields, line) || fields.size() != columns) refuse_file("it was changed while it was read");
-  }
-
- private:
-  int peek() {  // -1 at the end
-    if (at_ == have_) {
-      chunk_.resize(1 << 18);
-      from_ += have_;
-      at_ = 0;
-      have_ = file_.read_some(from_, chunk_.data(), chunk_.size());
-      if (have_ == 0) return -1;
-    }
-    return static_cast<unsigned char>(chunk_[at_]);
-  }
-  void take() { ++at_; }
-
-  void fields_of_line(std::vector<std::string>& out) {
-    out.assign(1, "");
-    bool quoted = false;
-    for (int next = peek(); next >= 0; next = peek()) {
-      const char c = static_cast<char>(next);
-      take();
-      if (quoted) {
-        if (c == '\n') ++line_;
-        if (c != '"')
-          out.back() += c;
-        else if (peek() == '"')
-          out.back() += '"', take();
-        else
-          quoted = false;
-      } else if (c == '"' && grammar::trimmed(out.back()).empty()) {
-        quoted = true;
-        out.back().clear();
-      } else if (c == separator_) {
-        out.emplace_back();
-      } else if (c == '\n') {
-        break;
-      } else if (c != '\r') {
-        out.back() += c;
-      }
-    }
-    if (quoted) refuse_file("a quoted field that begins before line " + std::to_string(line_) + " is never closed");
-  }
-
-  Source& file_;
-  std::uint64_t begin_ = 0, from_ = 0;  // where the text begins, and the chunk
-  std::size_t at_ = 0, have_ = 0;
-  std::string chunk_;
-  char separator_ = 0;
-  int line_ = 0;
-};
-
 // What a table holds, but for the fields themselves.
 struct Survey {
   std::vector<std::string> names;  // of a first line that holds a field that is no number
@@ -126,7 +40,7 @@ struct Survey {
   std::vector<char> numbers, whole;  // by column: all fields are numbers; are integers of 32 bits
   std::string no_number;             // says where the first field is that is none
 
-  explicit Survey(Lines& table) {
+  explicit Survey(TableRows& table) {
     std::vector<std::string> row;
     for (int line = 0; table.next(row, line);) {
       if (columns == 0) {
@@ -194,7 +108,7 @@ class Csv : public Contents {
   Value tree(std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
-  Lines rows_;
+  TableRows rows_;
   Survey survey_;
 };
 
@@ -279,7 +193,7 @@ void write_csv(Interpreter& in, const Value& table, Sink& file) {
 }  // namespace
 
 Value read_csv_columns(Interpreter& in, Source& file) {
-  Lines rows(file);
+  TableRows rows(file);
   const Survey survey(rows);
   if (survey.names.empty()) refuse_file("its first line names no columns; load(path) reads it as one array");
   std::vector<std::shared_ptr<runtime::DeviceArray>> arrays(survey.columns);
