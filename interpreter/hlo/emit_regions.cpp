@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "grammar/kept.h"
 #include "interpreter/hlo/emitter.h"
 
 namespace shard::hlo {
@@ -43,16 +44,6 @@ Value with_row(const Value& x, const Value& row, const Value& i) {
   return dynamic_update(x, reshape(row, one), starts);
 }
 
-class Deeper {
- public:
-  Deeper(int& depth, bool really) : depth_(depth), by_(really ? 1 : 0) { depth_ += by_; }
-  ~Deeper() { depth_ -= by_; }
-  Deeper(const Deeper&) = delete;
-
- private:
-  int &depth_, by_;
-};
-
 void append(Values& to, std::span<const Value> more) { to.insert(to.end(), more.begin(), more.end()); }
 
 }  // namespace
@@ -72,14 +63,15 @@ Values Emitter::structure(const Inside& at) {
     default: break;  // a loop or a branch
   }
   const ir::RegionEdges wiring = ir::region_edges(n);
-  const Deeper deeper(hidden_, wiring.verdict || (at.distinct && !at.distinct->blocks.empty()));
+  const bool uncounted = wiring.verdict || (at.distinct && !at.distinct->blocks.empty());
+  const grammar::Kept hidden(hidden_, hidden_ || uncounted);
   return wiring.chooser ? branch(at) : wiring.verdict ? loop(at, wiring) : scan(at, wiring);
 }
 
 // What is shown leaves the program as results; what must hold is a truth value.
 Values Emitter::effect(const Inside& at) {
   if (!at.node.attrs.says("shows") || !how_.shows) return row(at.node, at.in, at.out);
-  if (hidden_ > 0)
+  if (hidden_)
     refuse(at.node.attrs.text("what"),
            "not in a `while`, whose turns nobody counts, nor under a condition that differs between devices; make what "
            "it shows a result, and show that after the call");
@@ -90,10 +82,6 @@ Values Emitter::region(const Inside& at, std::size_t which, std::span<const Valu
   const bool known = at.distinct && which < at.distinct->regions.size();
   return graph(*at.node.regions[which], params,
                {known ? &at.distinct->regions[which] : nullptr, at.layouts ? &(*at.layouts)[which] : nullptr});
-}
-
-std::vector<Told> Emitter::told_in(const Inside& at, std::size_t which) const {
-  return reports_of(*at.node.regions[which], nullptr).values;
 }
 
 // Engines start a collective on all devices together: one that some devices skip never ends.
@@ -111,9 +99,7 @@ void Emitter::refuse_divergence(const Inside& at) const {
 // A `while` that compares its counter with the length: readers multiply by it.
 Values Emitter::scan(const Inside& at, const ir::RegionEdges& wiring) {
   const std::size_t carry = wiring.carried(), fixed = wiring.constants(0).count;
-  std::vector<Told> told = told_in(at, 0);
-  for (Told& t : told)
-    if (!t.claim) t.shape.insert(t.shape.begin(), wiring.turns);
+  const std::vector<Told> told = told_by(at.node);
   const std::span<const Value> consts = at.in.subspan(0, fixed), rows = at.in.subspan(fixed + carry);
   Values start{to_.constant(runtime::DType::I32, {}, 0)};
   append(start, at.in.subspan(fixed, carry));
@@ -147,9 +133,9 @@ Values Emitter::loop(const Inside& at, const ir::RegionEdges& wiring) {
   const std::size_t of_cond = wiring.constants(0).count, of_body = wiring.constants(1).count;
   const std::span<const Value> asks = at.in.subspan(0, of_cond), consts = at.in.subspan(of_cond, of_body),
                                carry = at.in.subspan(of_cond + of_body);
-  if (!told_in(at, 0).empty()) refuse("assert", "none in the condition of a loop; put it into the body");
+  if (!told_in(*at.node.regions[0]).empty()) refuse("assert", "none in the condition of a loop; put it into the body");
   Values start(carry.begin(), carry.end());
-  for (const Told& t : told_in(at, 1)) start.push_back(t.nothing(to_));
+  for (const Told& t : told_in(*at.node.regions[1])) start.push_back(t.nothing(to_));
 
   const auto of = [&](std::size_t which, std::span<const Value> given, const Values& turn) {
     Values params(given.begin(), given.end());
@@ -167,7 +153,7 @@ Values Emitter::loop(const Inside& at, const ir::RegionEdges& wiring) {
 Values Emitter::branch(const Inside& at) {
   refuse_divergence(at);
   const ir::Graph& first = *at.node.regions[0];
-  const std::vector<Told> told[] = {told_in(at, 0), told_in(at, 1)};
+  const std::vector<Told> told[] = {told_in(*at.node.regions[0]), told_in(*at.node.regions[1])};
   Values like = typed(to_, first, first.results);
   const auto results = static_cast<std::ptrdiff_t>(like.size());
   bool shows = false;

@@ -50,7 +50,7 @@ Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, Scope k
     for (ir::Var v : n.inputs) in.push_back(value(v));
     try {
       const bool regions = known.distinct && i < known.distinct->inside.size();
-      made = node({g, n, in, out, known.distinct, regions ? &known.distinct->inside[i] : nullptr,
+      made = node({n, in, out, regions ? &known.distinct->inside[i] : nullptr,
                    known.layouts ? &known.layouts->regions[i] : nullptr});
       for (std::size_t k = 0; known.layouts && k < n.outputs.size(); ++k)
         if (!made[k].cut) made[k] = constrained(made[k], n, known.layouts->of[at(n.outputs[k])]);

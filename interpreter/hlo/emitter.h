@@ -54,7 +54,6 @@ class Emitter {
   Values loop(const Inside& at, const ir::RegionEdges& wiring);
   Values branch(const Inside& at);
   Values region(const Inside& at, std::size_t which, std::span<const Value> params);
-  std::vector<Told> told_in(const Inside& at, std::size_t which) const;
   void refuse_divergence(const Inside& at) const;
   // whole.cpp
   Value constrained(const Value& x, const ir::Node& n, const runtime::Sharding& layout);
@@ -70,16 +69,14 @@ class Emitter {
   Writer& to_;
   const transform::Program& program_;
   const How& how_;
-  int hidden_ = 0;                           // regions that the node stands in whose runs nobody can count afterwards
+  bool hidden_ = false;                      // the node stands in a region whose runs nobody can count afterwards
   std::map<runtime::AxisId, Value> places_;  // along an axis, where per-device code was told
 };
 
 struct Emitter::Inside {
-  const ir::Graph& graph;
   const ir::Node& node;
   std::span<const Value> in;
   std::span<const runtime::Type> out;
-  const transform::Distinct* around;               // of the graph; null where nothing is known
   const transform::Distinct::Inside* distinct;     // of its regions; null where nothing is known
   const std::vector<transform::Layouts>* layouts;  // of its regions; null in a local graph
 };

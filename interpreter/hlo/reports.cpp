@@ -33,8 +33,10 @@ void append(std::vector<T>& to, std::vector<T>&& more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// `shown`: what each region shows, where that is known only when it runs.
-void add_regions(const ir::Node& n, std::vector<Reports> regions, Reports& to) {
+void add_regions(const ir::Node& n, const transform::Distinct::Inside* known, Reports& to) {
+  std::vector<Reports> regions;
+  for (std::size_t r = 0; r < n.regions.size(); ++r)
+    regions.push_back(reports_of(*n.regions[r], known && r < known->regions.size() ? &known->regions[r] : nullptr));
   const bool counted = is(n, ir::Structure::Scan), chosen = is(n, ir::Structure::Branch);
   Shown around;
   bool any = false;
@@ -63,14 +65,17 @@ Reports reports_of(const ir::Graph& g, const transform::Distinct* known) {
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     const ir::Node& n = g.nodes[i];
     if (ir::is_effect(*n.op)) add_effect(g, n, known, out);
-    std::vector<Reports> regions;
-    const auto* inside = known && i < known->inside.size() ? &known->inside[i] : nullptr;
-    for (std::size_t r = 0; r < n.regions.size(); ++r)
-      regions.push_back(
-          reports_of(*n.regions[r], inside && r < inside->regions.size() ? &inside->regions[r] : nullptr));
-    if (!regions.empty()) add_regions(n, std::move(regions), out);
+    add_regions(n, known && i < known->inside.size() ? &known->inside[i] : nullptr, out);
   }
   return out;
+}
+
+std::vector<Told> told_in(const ir::Graph& g) { return reports_of(g, nullptr).values; }
+
+std::vector<Told> told_by(const ir::Node& loop) {
+  Reports out;
+  add_regions(loop, nullptr, out);
+  return out.values;
 }
 
 }  // namespace shard::hlo

@@ -23,5 +23,7 @@ struct Reports {
 
 // `known`: of the graph; null where nothing is.
 Reports reports_of(const ir::Graph& g, const transform::Distinct* known);
+std::vector<Told> told_in(const ir::Graph& g);    // its values
+std::vector<Told> told_by(const ir::Node& loop);  // those of a node with regions, as they leave it
 
 }  // namespace shard::hlo
