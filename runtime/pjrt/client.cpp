@@ -114,9 +114,8 @@ std::vector<Options> ways_to_ask(int devices, const Nodes& nodes) {
     out.emplace_back().numbers("visible_devices", std::move(own));
     out.back().memory();
   }
-  out.emplace_back().memory();
-  if (nodes.count == 1 && out.back().empty()) return out;
-  if (!out.back().empty()) out.emplace_back();
+  if (Options one; one.memory(), !one.empty()) out.push_back(std::move(one));
+  out.emplace_back();
   for (std::size_t i = 0; nodes.count > 1 && i < out.size(); ++i) {
     out[i].number("node_id", nodes.index);
     out[i].number("num_nodes", nodes.count);
