@@ -386,8 +386,12 @@ def read_together(shard, folder):
         nonlocal seen
         end = time.monotonic() + 30
         while text not in seen:
-            assert time.monotonic() < end, seen
-            if select.select([fd], [], [], 1)[0]: seen += os.read(fd, 4096)
+            assert time.monotonic() < end, (text, seen)
+            if not select.select([fd], [], [], 1)[0]: continue
+            try:
+                seen += os.read(fd, 4096)
+            except OSError as e:   # nobody is left at the other end
+                raise AssertionError((text, seen)) from e
         seen = seen[seen.index(text) + len(text):]
     until(b'2 processes.')
     until(b'shard> ')

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -122,6 +123,8 @@ struct Ends {  // of the pipes, on the child's side; -1: none
   std::vector<char*> argv;
   for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
   argv.push_back(nullptr);
+  // A prompt may stand before the last process listens to signals, and Ctrl-C there is for the line alone.
+  if (job.reads) std::signal(SIGINT, SIG_IGN);
   execvp(program.c_str(), argv.data());
   std::fprintf(stderr, "error: cannot start '%s': %s\n", program.c_str(), std::strerror(errno));
   _exit(127);
