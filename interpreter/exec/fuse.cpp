@@ -135,9 +135,10 @@ class Fusion {
       for (const std::int64_t axis : n.attrs.ints("axes"))  // the last ones, in any order
         if (axis < -static_cast<std::int64_t>(out.row)) return std::nullopt;
     } else if (const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) {
+      if (view->part) return std::nullopt;
       const Shape &from = type(n.inputs[0]).shape, &to = type(n.outputs[0]).shape;
       const auto seen = view->strides({from, runtime::row_major(from), 0}, n.attrs, to);
-      if (view->part || !seen || seen->shape != to) return std::nullopt;
+      if (!seen || seen->shape != to) return std::nullopt;
       out.shape = to;
       std::int64_t left = runtime::numel(to);
       for (; left > runtime::numel(from) && out.row < to.size(); ++out.row) {

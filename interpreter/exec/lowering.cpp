@@ -321,7 +321,8 @@ void Lowering::emit_node(const Node& n) {
 }
 
 void Lowering::emit_view(const Node& n, const ir::ViewOf& view) {
-  const StridedView& x = place(n.inputs[0]);
+  const StridedView x = view.frame ? framed(place(n.inputs[0]), view.frame(n.attrs, type(n.inputs[0]).shape.size()))
+                                   : place(n.inputs[0]);
   const Shape& shape = type(n.outputs[0]).shape;
   if (x.splat) return put(n.outputs[0], broadcast(constant(x.dtype, *x.splat), shape));
   StridedView p = x;
@@ -340,6 +341,27 @@ void Lowering::emit_view(const Node& n, const ir::ViewOf& view) {
     out = std::move(copy);
   }
   put(n.outputs[0], std::move(out));
+}
+
+// `p` between elements of 0.
+StridedView Lowering::framed(const StridedView& p, const ir::Pairs& frame) {
+  const bool none = std::all_of(frame.begin(), frame.end(), [](auto& f) { return f.first == 0 && f.second == 0; });
+  if (none) return p;
+  const Anchors order = anchors_of(p, mesh_).value_or(anchored(p.distinct, 0));
+  const StridedView out = fresh(p.dtype, order, ir::framed(p.shape, frame));
+  StridedView inner = out;
+  inner.shape = p.shape;
+  for (std::size_t d = 0; d < frame.size(); ++d) inner.offset += frame[d].first * inner.strides[d];
+  const View whole = view_of(out, out.distinct.list(), mesh_);
+  step(
+      [whole](void* const*, void* const* o) {
+        View all = whole;
+        all.data = *o;
+        runtime::fill(all, 0, 0);
+      },
+      {}, {out});
+  copy_into(p, inner);
+  return out;
 }
 
 // Blocks lie as the whole array would: an axis stands before the dimension of the result that it stands before in an
@@ -414,8 +436,8 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   }
   std::span<const View> views(inner);
   ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool};
-  const std::int64_t scratch = n.op->copies ? n.op->copies(call, groups) : 0;
-  copies(scratch);
+  const ir::Copied copied = n.op->copies ? n.op->copies(call, groups) : ir::Copied{};
+  copies(copied.bytes);
   ir::BoundKernel kernel;
   if (!around_.measure) kernel = summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups);
   if (around_.exact && !kept.empty()) kernel = by_block(std::move(kernel), kept, *mesh_, in, made);
@@ -423,7 +445,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   if (n.op->in_place && in[0].distinct == made[0].distinct && lies_as(in[0], made[0]) && alone(in, 0))
     in_place.emplace_back(0, 0);
   step(std::move(kernel), in, made, std::move(in_place));
-  draft_.steps.back().scratch = scratch / elements(all, {}, mesh_);
+  draft_.steps.back().scratch = std::min(copied.held, copied.bytes / elements(all, {}, mesh_));  // of a device alone
   put(outputs, made);
 }
 

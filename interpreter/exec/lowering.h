@@ -134,6 +134,7 @@ class Lowering {
                                       bool same_layout, const Donors* wanted);
   void emit_node(const ir::Node& n);
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
+  StridedView framed(const StridedView& p, const ir::Pairs& frame);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
   Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
 

@@ -122,14 +122,24 @@ using KernelFn = std::function<BoundKernel(const KernelCall&)>;  // called once 
 // have all `batch` leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the
 // kernel where a psum is its only use.
 using KernelSumFn = std::function<BoundKernel(const KernelCall&, int summed)>;
+struct Copied {
+  std::int64_t bytes, held;  // all of them; as many as there are at once
+};
 // The result shows elements of operand 0 with other sizes and strides: nothing is computed, and where nothing else
 // needs a copy none is made. Nothing where the strides of the operand do not allow it; those of row-major order always
 // do.
 struct ViewOf {
   std::function<std::optional<runtime::Strided>(const runtime::Strided& x, const Attrs&, const runtime::Shape& result)>
       strides;
-  bool part = false;  // shows some of the elements only (a slice)
+  bool part = false;  // shows some of the elements only (a slice), or some of them often
+  // Elements of 0 before and behind each dimension of an operand of this rank, which it is copied between first.
+  std::function<Pairs(const Attrs&, std::size_t rank)> frame = {};
 };
+// `x` as it lies in between: sizes with the frame.
+inline runtime::Shape framed(runtime::Shape x, const Pairs& frame) {
+  for (std::size_t d = 0; d < frame.size(); ++d) x[d] += frame[d].first + frame[d].second;
+  return x;
+}
 using Compose =
     std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
 enum class Structure : std::uint8_t {
@@ -215,7 +225,7 @@ struct OpDef {
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
   // Bytes that the kernel copies first to memory of its own, as the operands lie (views without data); `summed` as for
   // kernel_sum.
-  std::int64_t (*copies)(const KernelCall&, int summed) = nullptr;
+  Copied (*copies)(const KernelCall&, int summed) = nullptr;
   // What the kernel does where that is a reduction along the attribute `axes`, which vanish: it may be done row by row
   // with what stands before and after it.
   std::optional<runtime::Reduce> reduces = {};

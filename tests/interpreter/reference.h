@@ -113,7 +113,21 @@ class Reference {
     throw std::logic_error("reference: no kernel for " + std::string(n.op->name));
   }
 
-  static Array shown(const ir::ViewOf& view, const Node& n, const Array& x, const Type& type) {
+  static Array framed(const ir::Pairs& frame, const Array& x) {
+    Array out(x.dtype, ir::framed(x.shape, frame));
+    const runtime::Shape steps = runtime::row_major(out.shape);
+    const std::size_t item = runtime::size_of(x.dtype);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      std::int64_t to = 0, rest = static_cast<std::int64_t>(i);
+      for (std::size_t d = x.shape.size(); d-- > 0; rest /= x.shape[d])
+        to += (rest % x.shape[d] + frame[d].first) * steps[d];
+      std::memcpy(out.bytes.data() + static_cast<std::size_t>(to) * item, x.bytes.data() + i * item, item);
+    }
+    return out;
+  }
+
+  static Array shown(const ir::ViewOf& view, const Node& n, const Array& given, const Type& type) {
+    const Array x = view.frame ? framed(view.frame(n.attrs, given.shape.size()), given) : given;
     const auto seen = view.strides({x.shape, runtime::row_major(x.shape), 0}, n.attrs, type.shape);
     Array out(type.dtype, type.shape);
     for (std::size_t i = 0; i < out.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/ir/contract_spec.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/spread.h"
 #include "stdlib/ops/complex.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/moving_steps.h"
@@ -118,26 +119,79 @@ Packing pack(std::initializer_list<Dims*> groups, DType dtype, std::int64_t Dim:
   return p;
 }
 
+// What is packed goes through little memory: by pieces, of so many bytes or so many rows at least that a product of them
+// runs at speed.
+constexpr std::int64_t kPiece = 192 << 10, kRows = 64, kLongRows = 1 << 20;
+
+// Dimensions cut so that the inner ones have about `wanted` points, no fewer than `least` where there are so many; the
+// outer ones are taken away and given back: what is left is done once for each of their points.
+Dims taken_out(std::initializer_list<Dims*> groups, std::int64_t wanted, std::int64_t least) {
+  Dims out;
+  std::int64_t inside = 1;
+  bool full = false;
+  for (auto group = std::rbegin(groups); group != std::rend(groups); ++group)
+    for (std::size_t i = (*group)->size(); i-- > 0;) {
+      Dim& d = (**group)[i];
+      std::int64_t kept = full ? 1 : d.size;
+      while (kept > 1 && inside * kept > std::max(wanted, least)) {
+        std::int64_t next = kept - 1;
+        while (d.size % next != 0) --next;
+        if (inside * next < least) break;
+        kept = next;
+      }
+      inside *= kept;
+      if (kept == d.size) continue;
+      full = true;
+      out.insert(out.begin(), {d.size / kept, d.x * kept, d.y * kept, d.out * kept});
+      d.size = kept;
+    }
+  for (Dims* group : groups) std::erase_if(*group, [](const Dim& d) { return d.size == 1; });
+  return out;
+}
+
 struct Plan {
   DType dtype;
+  bool turned = false;  // x is the second operand: the one of which more is packed
   std::optional<Packing> pack_x, pack_y, pack_out;
+  Dims pieces;           // of which all that follows is one, but for y, which is packed once
+  bool of_sum = false;   // each is a part of the sum
   bool swapped = false;  // the result's columns vary slowest: form its transpose
   View x, y, out;        // [batch..., rows, columns] of a product, without data
   View whole_out;
 };
+
+// Which operand is packed, and in which pieces.
+void cut(Plan& p, Groups& g) {
+  const auto item = static_cast<std::int64_t>(runtime::size_of(p.dtype));
+  const auto size = [&](const Dims& kept) { return count(g.batch) * count(kept) * count(g.summed); };
+  const bool x_lies = joined(g.rows, joins_x).size() <= 1 && joined(g.summed, joins_x).size() <= 1,
+             y_lies = joined(g.columns, joins_y).size() <= 1 && joined(g.summed, joins_y).size() <= 1;
+  p.turned = !y_lies && (x_lies || size(g.columns) > size(g.rows));
+  if (p.turned) {
+    for (Dims* dims : {&g.batch, &g.rows, &g.columns, &g.summed})
+      for (Dim& d : *dims) std::swap(d.x, d.y);
+    std::swap(g.rows, g.columns);
+  }
+  if (x_lies && y_lies) return;
+  if (!x_lies && !y_lies) p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
+  const std::int64_t length = count(g.summed);
+  p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
+  if (p.of_sum)
+    p.pieces = taken_out({&g.summed}, kPiece / std::max<std::int64_t>(item * size({}) / length * count(g.rows), 1), kRows);
+  else
+    p.pieces = taken_out({&g.batch, &g.rows}, kPiece / std::max<std::int64_t>(item * length, 1), kRows);
+  p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
+}
 
 Plan plan_for(const KernelCall& c, int terms) {
   Groups g = grouped(c, read_spec(c.attrs.text("spec")), static_cast<std::size_t>(terms));
   Plan p;
   p.dtype = c.out[0].dtype;
   p.whole_out = c.out[0];
-  if (joined(g.rows, joins_x).size() > 1 || joined(g.summed, joins_x).size() > 1)
-    p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
-  if (joined(g.columns, joins_y).size() > 1 || joined(g.summed, joins_y).size() > 1)
-    p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
+  if (runtime::numel(p.whole_out.shape) != 0 && count(g.summed) != 0) cut(p, g);
   auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };  // its elements lie one after the other
   bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
-  if (!fits || !(line(g.columns) || line(g.rows)))
+  if (p.of_sum || !fits || !(line(g.columns) || line(g.rows)))
     p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
   p.swapped = !line(g.columns);
   std::int64_t m = count(g.rows), n = count(g.columns), k = count(g.summed);
@@ -161,41 +215,109 @@ Plan plan_for(const KernelCall& c, int terms) {
   return p;
 }
 
-std::int64_t contract_copies(const KernelCall& call, int terms) {
+ir::Copied contract_copies(const KernelCall& call, int terms) {
   const Plan p = plan_for(call, terms);
-  std::int64_t bytes = 0;
-  for (const auto& packing : {p.pack_x, p.pack_y, p.pack_out})
-    if (packing) bytes += runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype));
-  return bytes;
+  const auto bytes = [&](const std::optional<Packing>& packing) {
+    return packing ? runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype)) : 0;
+  };
+  const std::int64_t x = bytes(p.pack_x), y = bytes(p.pack_y), out = bytes(p.pack_out), pieces = count(p.pieces);
+  return {x * pieces + y + out * pieces, x + y + out * (p.of_sum ? 2 : 1)};
 }
+
+// to += from, of the same size.
+template <class T>
+void add_up(T* to, const T* from, std::int64_t n) {
+  runtime::spread(n, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
+    for (std::int64_t i = lo; i < hi; ++i) to[i] += from[i];
+  });
+}
+
+// A contraction as it runs.
+class Product {
+ public:
+  Product(const KernelCall& call, int terms)
+      : p_(plan_for(call, terms)), product_(p_.x, p_.y, p_.out), pool_(call.pool), item_(runtime::size_of(p_.dtype)) {}
+  bool nothing() const { return runtime::numel(p_.whole_out.shape) == 0; }
+
+  void run(void* const* in, void* to) const {
+    void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
+    const Held held_y = packed(p_.pack_y, y);
+    const std::int64_t pieces = count(p_.pieces);
+    if (p_.of_sum) return add_pieces(x, y, to, pieces);
+    if (pieces == 1) return piece(x, y, to);
+    runtime::spread(
+        pieces, 1,
+        [&](std::int64_t first, std::int64_t end) {
+          std::optional<runtime::Alone> alone;
+          if (pieces >= runtime::threads()) alone.emplace();
+          for (std::int64_t i = first; i < end; ++i) {
+            const Dim d = place(i);
+            piece(there(x, d.x), there(y, d.y), there(to, d.out));
+          }
+        },
+        &pool_.stop());
+  }
+
+ private:
+  using Held = runtime::BufferRef;
+  void* there(void* data, std::int64_t elements) const {
+    return static_cast<unsigned char*>(data) + elements * static_cast<std::int64_t>(item_);
+  }
+  Dim place(std::int64_t piece) const {
+    Dim at{0};
+    for (std::size_t i = p_.pieces.size(); i-- > 0; piece /= p_.pieces[i].size) {
+      const Dim& d = p_.pieces[i];
+      const std::int64_t n = piece % d.size;
+      at.x += n * d.x, at.y += n * d.y, at.out += n * d.out;
+    }
+    return at;
+  }
+  Held scratch(const View& like) const { return pool_.scratch(runtime::checked_bytes(like.shape, item_)); }
+  static void move(View from, void* data, View to, void* there) { runtime::copy(at(from, data), at(to, there)); }
+  Held packed(const std::optional<Packing>& packing, void*& data) const {
+    if (!packing) return {};
+    Held held = scratch(packing->to);
+    move(packing->from, data, packing->to, held->data());
+    data = held->data();
+    return held;
+  }
+  void multiply(void* x, void* y, void* to) const {
+    if (p_.swapped) std::swap(x, y);
+    product_.run(x, y, to, &pool_.stop());
+  }
+  void piece(void* x, void* y, void* to) const {
+    const Held held = packed(p_.pack_x, x), held_out = p_.pack_out ? scratch(p_.pack_out->to) : Held();
+    multiply(x, y, held_out ? held_out->data() : to);
+    if (held_out) move(p_.pack_out->to, held_out->data(), p_.pack_out->from, to);
+  }
+  void add_pieces(void* x, void* y, void* to, std::int64_t pieces) const {
+    const Held sum = scratch(p_.pack_out->to), term = pieces > 1 ? scratch(p_.pack_out->to) : Held();
+    const std::int64_t n = runtime::numel(p_.pack_out->to.shape);
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      const Dim d = place(i);
+      void* part = there(x, d.x);
+      const Held held = packed(p_.pack_x, part);
+      multiply(part, there(y, d.y), (i == 0 ? sum : term)->data());
+      if (i == 0) continue;
+      if (p_.dtype == DType::F64)
+        add_up(static_cast<double*>(sum->data()), static_cast<const double*>(term->data()), n);
+      else
+        add_up(static_cast<float*>(sum->data()), static_cast<const float*>(term->data()), n);
+    }
+    move(p_.pack_out->to, sum->data(), p_.pack_out->from, to);
+  }
+
+  Plan p_;
+  runtime::MatrixProduct product_;
+  runtime::Pool& pool_;
+  std::size_t item_;
+};
 
 // Also summed over the first `terms` leading dimensions, which the result does not have (the `kernel_sum` column).
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
-  auto p = std::make_shared<const Plan>(plan_for(call, terms));
-  auto product = std::make_shared<const runtime::MatrixProduct>(p->x, p->y, p->out);
-  runtime::Pool& pool = call.pool;
-  if (runtime::numel(p->whole_out.shape) == 0) return [](void* const*, void* const*) {};
-  return [p, product, &pool](void* const* in, void* const* out) {
-    auto scratch = [&](const View& like) {
-      return pool.scratch(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype)));
-    };
-    runtime::BufferRef held_x, held_y, held_out;
-    const auto move = [](View from, void* data, View to, void* there) { runtime::copy(at(from, data), at(to, there)); };
-    const auto packed = [&](const std::optional<Packing>& packing, void* given, runtime::BufferRef& held) {
-      if (!packing) return given;
-      held = scratch(packing->to);
-      move(packing->from, given, packing->to, held->data());
-      return held->data();
-    };
-    void *x = packed(p->pack_x, in[0], held_x), *y = packed(p->pack_y, in[1], held_y), *to = out[0];
-    if (p->pack_out) {
-      held_out = scratch(p->pack_out->to);
-      to = held_out->data();
-    }
-    if (p->swapped) std::swap(x, y);
-    product->run(x, y, to, &pool.stop());
-    if (p->pack_out) move(p->pack_out->to, to, p->pack_out->from, out[0]);
-  };
+  auto product = std::make_shared<const Product>(call, terms);
+  if (product->nothing()) return [](void* const*, void* const*) {};
+  return [product](void* const* in, void* const* out) { product->run(in, out[0]); };
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include "stdlib/ops/products/windows.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
-#include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/halo.h"
 
@@ -105,9 +103,6 @@ struct Spatial {
                         std::to_string(count + 1) + " or more, with channels last");
     lead = rank - count - 1;
     if (attrs.has("padding")) padding = attrs.pairs("padding");
-  }
-  bool padded() const {
-    return std::any_of(padding.begin(), padding.end(), [](auto& p) { return p.first != 0 || p.second != 0; });
   }
   // What a window of this size reaches over.
   std::int64_t reach(std::size_t i, std::int64_t window) const { return (window - 1) * dilation[i] + 1; }
@@ -298,37 +293,23 @@ void register_windows(OpTable& t) {
   row.derivative = Transposes{{}, false, windows_transpose};
   row.hlo = windows_hlo;
   row.of_complex = ir::OnParts{};
-  row.kernel = [](const KernelCall& c) -> BoundKernel {
-    Spatial s(c.attrs, c.in[0].shape.size());
-    const bool padded = s.padded();
-    View given = c.in[0], out = c.out[0], inner = runtime::contiguous(given.dtype, s.with_padding(given.shape));
-    const View x = padded ? inner : given;
-    View from{x.dtype, out.shape, {}, nullptr};
-    const Ints& stride = c.attrs.ints("stride");
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < s.count; ++i) offset += s.padding[i].first * inner.strides[s.lead + i];
-    const auto bytes = static_cast<std::size_t>(runtime::checked_bytes(inner.shape, runtime::size_of(inner.dtype)));
-    inner.shape = given.shape;
-    for (std::size_t d = 0; d < s.lead; ++d) from.strides.push_back(x.strides[d]);
-    for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i] * stride[i]);
-    for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i] * s.dilation[i]);
-    from.strides.push_back(x.strides.back());
-    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-    if (!padded) return [=](void* const* i, void* const* o) mutable { runtime::copy(at(from, i[0]), at(out, o[0])); };
-    const bool nothing = runtime::numel(given.shape) == 0;
-    runtime::Pool& pool = c.pool;
-    return [=, &pool](void* const* i, void* const* o) mutable {
-      runtime::BufferRef scratch = pool.scratch(bytes);
-      std::memset(scratch->data(), 0, bytes);
-      if (!nothing) runtime::copy(at(given, i[0]), at(inner, scratch->data(), offset));
-      runtime::copy(at(from, scratch->data()), at(out, o[0]));
-    };
-  };
-  row.copies = [](const KernelCall& c, int) -> std::int64_t {
-    const Spatial s(c.attrs, c.in[0].shape.size());
-    return s.padded() ? runtime::bytes_of(s.with_padding(c.in[0].shape), runtime::size_of(c.in[0].dtype)) : 0;
-  };
-  row.any_order = true;
+  row.kernel = ir::ViewOf{
+      [](const runtime::Strided& x, const Attrs& attrs, const Shape& to) -> std::optional<runtime::Strided> {
+        const Spatial s(attrs, x.shape.size());
+        const auto behind = x.strides.begin() + static_cast<std::ptrdiff_t>(s.lead);
+        runtime::Strided out{to, {x.strides.begin(), behind}, x.offset};
+        for (std::size_t i = 0; i < s.count; ++i) out.strides.push_back(x.strides[s.lead + i] * attrs.ints("stride")[i]);
+        for (std::size_t i = 0; i < s.count; ++i) out.strides.push_back(x.strides[s.lead + i] * s.dilation[i]);
+        out.strides.push_back(x.strides.back());
+        return out;
+      },
+      true,
+      [](const Attrs& attrs, std::size_t rank) {
+        const Spatial s(attrs, rank);
+        Pairs frame(rank, {0, 0});
+        std::copy(s.padding.begin(), s.padding.end(), frame.begin() + static_cast<std::ptrdiff_t>(s.lead));
+        return frame;
+      }};
   row.flops = 0;
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     Shape to = windows_shape(call)[0];
