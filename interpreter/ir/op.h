@@ -187,6 +187,9 @@ struct Mapped {
   Var var;
   bool mapped;
 };  // mapped: dimension 0 is the new one
+// What the row is better written as in a local graph, given the node that made its operand for it alone and that node's
+// operands; nothing where it stays.
+using WithMakerFn = std::function<std::optional<Var>(Builder&, const OpCall&, const Node& maker, const Vars& in)>;
 using BatchFn =
     std::function<std::vector<Mapped>(Builder&, const OpCall& unbatched, std::span<const Mapped>, std::int64_t size)>;
 
@@ -236,6 +239,7 @@ struct OpDef {
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
+  WithMakerFn with_maker = {};
   BatchFn batch = {};
   Samples samples = {};             // REQUIRED  but for structural rows
   bool internal = false;            // not callable by name in scripts

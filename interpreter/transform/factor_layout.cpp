@@ -142,19 +142,23 @@ class Chooser {
     return -1;
   }
 
-  // Several operands have it (they are joined): exchanges to a dimension that passes and back cost no more than windows
-  // of each, so these come first; but where one is split and the others are less than a block of it, that hardly moves.
+  // Operands are joined along it: exchanges to a dimension that passes and back cost no more than windows of each, so
+  // these come first; but where one is split and the others are less than a block of it, that hardly moves.
   bool shared(int f) const {
-    std::int64_t operands = 0, all = 0, largest = 0, devices = 1;
+    std::int64_t operands = 0, all = 0, largest = 0, devices = 1, made = 0;
     for (const Known& k : known_) {
       const auto d = ir::dimension_with(*k.value.dims, f);
-      if (k.result || !d) continue;
+      if (!d) continue;
       const std::int64_t size = k.value.type->shape[*d];
+      if (k.result) {
+        made = size;
+        continue;
+      }
       ++operands;
       all += size;
       if (size > largest) largest = size, devices = mesh_.size_of(k.axes[static_cast<std::size_t>(f)]);
     }
-    return operands > 1 && (devices == 1 || all - largest > largest / devices);
+    return operands > 1 && made == all && (devices == 1 || all - largest > largest / devices);
   }
 
   bool possible(int f, const Axes& axes, std::size_t have) const {

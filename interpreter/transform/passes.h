@@ -51,6 +51,11 @@ ir::Var reshard(ir::Builder& b, ir::Var x, const runtime::Type& global, const ru
 std::int64_t bytes_moved(const runtime::Type& global, const runtime::Mesh& mesh, const runtime::Sharding& from,
                          const runtime::Sharding& to);
 
+// ---- with_makers.cpp
+// Pairs of nodes, of which the second alone uses what the first makes, as their rows would rather be written (the
+// column `with_maker`): what lies between them is never made. Regions too. Nothing where no pair is.
+std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- early_sums.cpp
 // Sums over devices brought to the contractions whose terms they add up: psum(c * dot(x, y)) becomes c * psum(dot(x,
 // y)), and a psum_scatter a psum of which each device sees its part. So that the terms of single devices are never

@@ -100,6 +100,17 @@ class Overlap {
   std::vector<Piece> pieces_;
 };
 
+// ---- pools.cpp. Windows of the spatial dimensions of x [lead..., n..., channels], one for each element of an array
+// [lead..., places..., channels]; what lies outside of x is left out.
+struct Windows {
+  std::vector<std::int64_t> size, stride, before;  // by spatial dimension; before: elements in front of x
+};
+// Sum or Max; of no elements 0, or -inf or the least number.
+void window_reduce(Reduce how, const View& x, const View& out, const Windows& w);
+void window_pick(const View& x, const View& u, const View& out, const Windows& w);  // of u where x is largest; else 0
+// out, of x's shape: 0, and at each place that is largest in a window what ct has for that window, added up.
+void window_put(const View& x, const View& ct, const View& out, const Windows& w);
+
 // ---- random_bits.cpp: Threefry-2x32, partitionable counters (JAX's): element with flat index i of the *whole* array
 // uses counter i. key: [batch] of dtype Key. out: [batch, count]; element j of the block has flat index offset[j]: a
 // dense block of a whole array of shape `whole` that starts at `start` and has shape `block` (numel(block) == count).

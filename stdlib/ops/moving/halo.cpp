@@ -239,13 +239,14 @@ Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_
   return cut_out(b, extended(b, run, s, before, behind), s, starts, offset - from, count);
 }
 
-Var window_of_zeros(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
+Var window_of_zeros(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count,
+                    double beyond) {
   Expr shown{b, window(b, x, s, first, step, count)};
   if (first >= 0 && first + (s.devices - 1) * step + count <= s.size) return shown;
   const Shape shape = shown.type().shape;
   Expr at = places_of(b, s, shape.size(), first, step, count);
   Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(s.size)));
-  return select({b, ir::broadcast_to(b, real, shape)}, shown, 0.0);
+  return select({b, ir::broadcast_to(b, real, shape)}, shown, beyond);
 }
 
 Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by) {

@@ -24,8 +24,9 @@ std::optional<SplitDim> split_dim(const ir::LocalCall& c, std::size_t operand, s
 // On device i: `count` elements of the whole dimension from `first + i * step` on (step >= 0). What lies beyond the
 // ends is any number.
 Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count);
-// The same; what lies beyond the ends is 0.
-Var window_of_zeros(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count);
+// The same; what lies beyond the ends is 0, or `beyond`.
+Var window_of_zeros(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count,
+                    double beyond = 0);
 // The element `by` places before, round the dimension (0 <= by < its size).
 Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by);
 // The whole dimension from last to first.

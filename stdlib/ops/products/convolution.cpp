@@ -328,7 +328,7 @@ Var in_groups(Builder& b, Var patches, Var w, std::size_t count, std::int64_t gr
 
 Var conv_by(Builder& b, Var x, Var w, const WindowPlan& plan, std::int64_t groups, const Attrs& attrs) {
   const std::size_t count = plan.window.size();
-  Var patches = windowed(b, x, plan, 0);
+  Var patches = windowed(b, x, plan);
   if (groups > 1 && b.type(w).shape[count] == 1) return depthwise(b, patches, w, count, attrs);
   if (groups > 1) return in_groups(b, patches, w, count, groups, attrs);
   const std::string n(kFreeLetters.substr(0, 1)), places(kFreeLetters.substr(1, count)),

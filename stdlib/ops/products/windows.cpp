@@ -222,46 +222,44 @@ WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& att
   return plan;
 }
 
-Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler) {
-  const Shape shape = b.type(x).shape;
-  const std::size_t count = plan.window.size(), lead = shape.size() - 1 - count;
-  const bool any = std::any_of(plan.widths.begin(), plan.widths.end(), [](auto& w) { return w.first || w.second; });
-  // On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at
-  // nothing else): what lies between, padded and cut into windows, is laid out whole there.
+LaidBetween between(Builder& b, Var x, const WindowPlan& plan) {
   const Type given = b.type(x);
-  ir::Layout whole{given.mesh, given.sharding}, wanted = whole;
-  bool between = false;
-  for (std::size_t i = 0; i < count && laid_out(given); ++i) {
+  if (!laid_out(given)) return {x, std::nullopt};
+  const std::size_t count = plan.window.size(), lead = given.shape.size() - 1 - count;
+  ir::Layout whole{given.mesh, given.sharding};
+  for (std::size_t i = 0; i < count; ++i) {
     const std::size_t d = lead + i;
     const std::int64_t parts = runtime::parts(*given.mesh, given.sharding.dims[d]);
-    const std::int64_t padded = shape[d] + plan.widths[i].first + plan.widths[i].second,
+    const std::int64_t padded = given.shape[d] + plan.widths[i].first + plan.widths[i].second,
                        places = (padded - plan.reach(i)) / plan.stride[i] + 1;
-    if (parts == 1 || padded < plan.reach(i) || places % parts) continue;
-    between = true;
-    whole.sharding.dims[d].axes.clear();
+    if (parts > 1 && padded >= plan.reach(i) && places % parts == 0) whole.sharding.dims[d].axes.clear();
   }
-  bool disjoint = !any && !laid_out(given);
+  if (whole.sharding == given.sharding) return {x, std::nullopt};
+  return {b.emit1(*b.core().shard, {x}, {{"layout", whole}}), ir::Layout{given.mesh, given.sharding}};
+}
+
+bool WindowPlan::padded() const {
+  return std::any_of(widths.begin(), widths.end(), [](auto& w) { return w.first || w.second; });
+}
+
+Var windowed(Builder& b, Var x, const WindowPlan& plan) {
+  const Shape shape = b.type(x).shape;
+  const std::size_t count = plan.window.size(), lead = shape.size() - 1 - count;
+  bool disjoint = !plan.padded() && !laid_out(b.type(x));
   for (std::size_t i = 0; i < count; ++i)
     disjoint =
         disjoint && plan.stride[i] == plan.window[i] && plan.dilation[i] == 1 && shape[lead + i] % plan.window[i] == 0;
   if (disjoint) return side_by_side(b, x, plan.window);
-  Expr v{b, x};
-  if (between) x = b.emit1(*b.core().shard, {x}, {{"layout", whole}});
+  LaidBetween laid = between(b, x, plan);
   Attrs how{{"window", plan.window}, {"stride", plan.stride}};
   if (std::any_of(plan.dilation.begin(), plan.dilation.end(), [](auto n) { return n != 1; }))
     how.set("dilation", plan.dilation);
-  if (any && filler != 0) {
-    Pairs widths = plan.widths;
-    widths.emplace_back(0, 0);
-    x = b.call("pad_with", {x, v.number(filler)}, {{"widths", widths}});
-  } else if (any) {
-    how.set("padding", plan.widths);
-  }
-  x = b.call("windows", {x}, how);
-  if (!between) return x;
-  auto& dims = wanted.sharding.dims;  // the windows' own dimensions stand before the channels
+  if (plan.padded()) how.set("padding", plan.widths);
+  Var made = b.call("windows", {laid.x}, how);
+  if (!laid.back) return made;
+  auto& dims = laid.back->sharding.dims;  // the windows' own dimensions stand before the channels
   dims.insert(dims.end() - 1, count, runtime::DimSharding{});
-  return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
+  return b.emit1(*b.core().shard, {made}, {{"layout", *laid.back}});
 }
 
 static hlo::Values windows_hlo(const hlo::Use& u) {
@@ -293,23 +291,25 @@ void register_windows(OpTable& t) {
   row.derivative = Transposes{{}, false, windows_transpose};
   row.hlo = windows_hlo;
   row.of_complex = ir::OnParts{};
-  row.kernel = ir::ViewOf{
-      [](const runtime::Strided& x, const Attrs& attrs, const Shape& to) -> std::optional<runtime::Strided> {
-        const Spatial s(attrs, x.shape.size());
-        const auto behind = x.strides.begin() + static_cast<std::ptrdiff_t>(s.lead);
-        runtime::Strided out{to, {x.strides.begin(), behind}, x.offset};
-        for (std::size_t i = 0; i < s.count; ++i) out.strides.push_back(x.strides[s.lead + i] * attrs.ints("stride")[i]);
-        for (std::size_t i = 0; i < s.count; ++i) out.strides.push_back(x.strides[s.lead + i] * s.dilation[i]);
-        out.strides.push_back(x.strides.back());
-        return out;
-      },
-      true,
-      [](const Attrs& attrs, std::size_t rank) {
-        const Spatial s(attrs, rank);
-        Pairs frame(rank, {0, 0});
-        std::copy(s.padding.begin(), s.padding.end(), frame.begin() + static_cast<std::ptrdiff_t>(s.lead));
-        return frame;
-      }};
+  row.kernel =
+      ir::ViewOf{[](const runtime::Strided& x, const Attrs& attrs, const Shape& to) -> std::optional<runtime::Strided> {
+                   const Spatial s(attrs, x.shape.size());
+                   const auto behind = x.strides.begin() + static_cast<std::ptrdiff_t>(s.lead);
+                   runtime::Strided out{to, {x.strides.begin(), behind}, x.offset};
+                   for (std::size_t i = 0; i < s.count; ++i)
+                     out.strides.push_back(x.strides[s.lead + i] * attrs.ints("stride")[i]);
+                   for (std::size_t i = 0; i < s.count; ++i)
+                     out.strides.push_back(x.strides[s.lead + i] * s.dilation[i]);
+                   out.strides.push_back(x.strides.back());
+                   return out;
+                 },
+                 true,
+                 [](const Attrs& attrs, std::size_t rank) {
+                   const Spatial s(attrs, rank);
+                   Pairs frame(rank, {0, 0});
+                   std::copy(s.padding.begin(), s.padding.end(), frame.begin() + static_cast<std::ptrdiff_t>(s.lead));
+                   return frame;
+                 }};
   row.flops = 0;
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     Shape to = windows_shape(call)[0];

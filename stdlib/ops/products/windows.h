@@ -1,6 +1,8 @@
 // Windows over the spatial dimensions of x [lead..., spatial..., C], for convolutions and pools: the row `windows`,
 // which shows every window beside its position, and where windows lie by strides, dilation and padding.
 #pragma once
+#include <optional>
+
 #include "stdlib/ops/elementwise.h"
 
 namespace shard::stdlib {
@@ -10,6 +12,7 @@ struct WindowPlan {
   Ints window, stride, dilation;
   Pairs widths;
   std::int64_t reach(std::size_t i) const { return (window[i] - 1) * dilation[i] + 1; }
+  bool padded() const;
 };
 
 // One number for each spatial dimension, from an attribute.
@@ -17,8 +20,15 @@ Ints per_dimension(const Attrs& attrs, std::string_view name, std::size_t count,
 // `pads:` says the widths, or `padding:` how many windows there are: as many as elements and strides, or those that
 // fit.
 WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& attrs);
-// [lead..., positions..., window..., C]; `filler` is what is put around.
-Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler);
+// On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at
+// nothing else): what windows are cut from is laid out whole there, and what is made of them as x was (`back`).
+struct LaidBetween {
+  Var x;
+  std::optional<ir::Layout> back;
+};
+LaidBetween between(Builder& b, Var x, const WindowPlan& plan);
+// [lead..., positions..., window..., C], with zeros around x.
+Var windowed(Builder& b, Var x, const WindowPlan& plan);
 
 // windows_sum.cpp: the transpose. Windows [lead..., positions..., window..., C] laid over each other and added, each
 // element where `windows` took it from: [lead..., size..., C].

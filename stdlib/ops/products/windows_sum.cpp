@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "interpreter/ir/contract_spec.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/halo.h"
@@ -151,6 +152,48 @@ Var sum_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, c
   return b.call("windows", {ct[0]}, attrs);
 }
 
+// Windows that a product with a kernel makes, one element apart: the same product of the windows of its other operand
+// with the kernel turned round, which needs no array of all windows (the cotangent of a convolution is one).
+std::optional<Var> as_product(Builder& b, const OpCall& call, const ir::Node& maker, const Vars& in) {
+  const std::size_t rank = call.in[0].shape.size();
+  const Laid l(call.attrs, rank);
+  if (maker.op != b.core().contract || std::any_of(l.stride.begin(), l.stride.end(), [](auto n) { return n != 1; }))
+    return std::nullopt;
+  const ir::ContractSpec spec = ir::read_spec(maker.attrs.text("spec"));
+  const std::size_t extra = rank - spec.out.size();  // dimensions in front that have no letter
+  if (l.lead < extra) return std::nullopt;
+  const std::string places(spec.out.substr(l.lead - extra, l.count)),
+      taps(spec.out.substr(l.lead - extra + l.count, l.count));
+  const auto has = [](std::string_view of, const std::string& letters) { return of.find(letters) != of.npos; };
+  const auto none = [](std::string_view of, const std::string& letters) {
+    return of.find_first_of(letters) == of.npos;
+  };
+  const bool swap = has(spec.y, places);
+  const std::string_view x = swap ? spec.y : spec.x, w = swap ? spec.x : spec.y;
+  if (!has(x, places) || x.find(places) + l.count + 1 != x.size() || !none(x, taps) || !has(w, taps) ||
+      !none(w, places))
+    return std::nullopt;
+  const Var cut = in[swap ? 1 : 0], kernel = in[swap ? 0 : 1];
+  const Shape& shape = call.in[0].shape;
+  Attrs how{{"stride", l.stride}, {"dilation", l.dilation}};
+  Ints window, turned;
+  Pairs padding;
+  for (std::size_t i = 0; i < l.count; ++i) {
+    window.push_back(shape[l.lead + l.count + i]);
+    const std::int64_t reach = (window[i] - 1) * l.dilation[i], low = reach - l.before[i],
+                       high = l.size[i] - shape[l.lead + i] + reach - low;
+    if (low < 0 || high < 0) return std::nullopt;
+    padding.emplace_back(low, high);
+    turned.push_back(static_cast<std::int64_t>(w.find(taps[i])) - static_cast<std::int64_t>(w.size()));
+  }
+  how.set("window", window), how.set("padding", padding);
+  const Var all = b.call("windows", {cut}, how), back = b.emit1(*b.core().rev, {kernel}, {{"axes", turned}});
+  const std::string shown = std::string(x.substr(0, x.size() - 1)) + taps + x.back(),
+                    made = std::string(spec.out.substr(0, l.lead - extra)) + places + spec.out.back();
+  const std::string text = swap ? std::string(w) + "," + shown : shown + "," + std::string(w);
+  return b.emit(*maker.op, swap ? Vars{back, all} : Vars{all, back}, {{"spec", text + "->" + made}}).at(0);
+}
+
 // Of what a product gives a convolution; else a term for each element of a window, spread out by the stride and put
 // where it belongs.
 hlo::Values sum_hlo(const hlo::Use& u) {
@@ -213,6 +256,7 @@ void register_windows_sum(OpTable& t) {
     return size_change_refuses("a sum of windows", positions, sum_shape(call)[0]);
   };
   row.partition = sum_locally;
+  row.with_maker = as_product;
   row.samples =
       "[2, 4, 3, 4] size=[6] stride=[1] before=[0]; [2, 4, 2, 2] size=[8] stride=[2] before=[1]; "
       "[3, 4, 2, 3, 2] size=[7, 4] stride=[2, 1] before=[0, 1]; [8, 2, 3] size=[16] stride=[2] before=[0]; "

@@ -1,0 +1,322 @@
+// Brings a contraction to matrix products. Dimensions fall into four groups: batch (in x, y and the result), rows (x
+// and result), columns (y and result), summed (x and y). A leading dimension over which one operand does not change
+// (stride 0, as blocks of devices do) is a row or column dimension: a split batch times a replicated weight is then one
+// large product. Rows, columns and sums whose strides merge cost nothing; an operand whose do not is packed first, a
+// result whose do not is formed apart and copied.
+#include "stdlib/ops/products/contract_kernel.h"
+
+#include <memory>
+#include <optional>
+
+#include "grammar/stable_sort.h"
+#include "interpreter/ir/contract_spec.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/spread.h"
+
+namespace shard::stdlib {
+namespace {
+
+using ir::ContractSpec;
+using ir::read_spec;
+
+struct Dim {
+  std::int64_t size, x = 0, y = 0, out = 0;
+};  // strides in the three arrays
+using Dims = std::vector<Dim>;
+struct Groups {
+  Dims batch, rows, columns, summed;
+};
+
+std::int64_t count(const Dims& dims) {
+  std::int64_t n = 1;
+  for (auto& d : dims) n *= d.size;
+  return n;
+}
+
+// Adjacent dimensions joined where `fits` says that their strides allow it.
+template <class Fits>
+Dims joined(const Dims& dims, Fits fits) {
+  Dims made;
+  for (auto& d : dims) {
+    if (!made.empty() && fits(made.back(), d)) {
+      std::int64_t size = made.back().size * d.size;
+      made.back() = d;
+      made.back().size = size;
+    } else {
+      made.push_back(d);
+    }
+  }
+  return made;
+}
+bool joins_x(const Dim& a, const Dim& b) { return a.x == b.x * b.size; }
+bool joins_y(const Dim& a, const Dim& b) { return a.y == b.y * b.size; }
+bool joins_out(const Dim& a, const Dim& b) { return a.out == b.out * b.size; }
+
+// The first `terms` leading dimensions are summed too: the devices of a sum that follows the contraction.
+Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms) {
+  const View &x = c.in[0], &y = c.in[1], &out = c.out[0];
+  Groups g;
+  auto place = [&](Dim d, bool in_x, bool in_y, bool in_out) {
+    if (d.size == 1) return;
+    if (in_out && in_x && in_y) {
+      if (d.y == 0 && d.x != 0)
+        in_y = false;
+      else if (d.x == 0 && d.y != 0)
+        in_x = false;
+    }
+    (!in_out ? g.summed : in_x && in_y ? g.batch : in_x ? g.rows : g.columns).push_back(d);
+  };
+  std::size_t lead = x.shape.size() - spec.x.size();
+  for (std::size_t d = 0; d < terms; ++d) place({x.shape[d], x.strides[d], y.strides[d], 0}, true, true, false);
+  for (std::size_t d = terms; d < lead; ++d)
+    place({x.shape[d], x.strides[d], y.strides[d], out.strides[d - terms]}, true, true, true);
+  auto find = [&](std::string_view labels, char l) { return labels.find(l); };
+  for (std::size_t i = 0; i < spec.out.size(); ++i) {
+    auto a = find(spec.x, spec.out[i]), b = find(spec.y, spec.out[i]);
+    bool in_x = a != std::string_view::npos, in_y = b != std::string_view::npos;
+    std::size_t o = lead - terms + i;
+    place({out.shape[o], in_x ? x.strides[lead + a] : 0, in_y ? y.strides[lead + b] : 0, out.strides[o]}, in_x, in_y,
+          true);
+  }
+  for (std::size_t i = 0; i < spec.x.size(); ++i) {
+    if (find(spec.out, spec.x[i]) != std::string_view::npos) continue;
+    place({x.shape[lead + i], x.strides[lead + i], y.strides[lead + find(spec.y, spec.x[i])], 0}, true, true, false);
+  }
+  for (Dims* dims : {&g.batch, &g.rows, &g.columns})
+    stable_sort(*dims, [](const Dim& a, const Dim& b) { return a.out > b.out; });
+  auto by_x = [](const Dim& a, const Dim& b) { return a.x > b.x; };
+  auto by_y = [](const Dim& a, const Dim& b) { return a.y > b.y; };
+  stable_sort(g.summed, by_x);
+  if (joined(g.summed, joins_y).size() > 1) {  // an order that suits y may spare packing both
+    Dims other = g.summed;
+    stable_sort(other, by_y);
+    if (joined(other, joins_x).size() <= 1 || joined(g.summed, joins_x).size() > 1) g.summed = other;
+  }
+  return g;
+}
+
+// An array as it lies, its dimensions in the order of these groups, and dense in scratch memory: its strides are then
+// those. An operand is copied there; the result is formed there and copied from it.
+struct Packing {
+  View from, to;
+};
+
+Packing pack(std::initializer_list<Dims*> groups, DType dtype, std::int64_t Dim::*stride) {
+  Packing p{{dtype, {}, {}, nullptr}, {}};
+  for (Dims* group : groups)
+    for (auto& d : *group) p.from.shape.push_back(d.size), p.from.strides.push_back(d.*stride);
+  p.to = runtime::contiguous(dtype, p.from.shape);
+  std::size_t i = 0;
+  for (Dims* group : groups)
+    for (auto& d : *group) d.*stride = p.to.strides[i++];
+  return p;
+}
+
+// What is packed goes through little memory: by pieces, of so many bytes or so many rows at least that a product of
+// them runs at speed.
+constexpr std::int64_t kPiece = 192 << 10, kRows = 64, kLongRows = 1 << 20;
+
+// Dimensions cut so that the inner ones have about `wanted` points, no fewer than `least` where there are so many; the
+// outer ones are taken away and given back: what is left is done once for each of their points.
+Dims taken_out(std::initializer_list<Dims*> groups, std::int64_t wanted, std::int64_t least) {
+  Dims out;
+  std::int64_t inside = 1;
+  bool full = false;
+  for (auto group = std::rbegin(groups); group != std::rend(groups); ++group)
+    for (std::size_t i = (*group)->size(); i-- > 0;) {
+      Dim& d = (**group)[i];
+      std::int64_t kept = full ? 1 : d.size;
+      while (kept > 1 && inside * kept > std::max(wanted, least)) {
+        std::int64_t next = kept - 1;
+        while (d.size % next != 0) --next;
+        if (inside * next < least) break;
+        kept = next;
+      }
+      inside *= kept;
+      if (kept == d.size) continue;
+      full = true;
+      out.insert(out.begin(), {d.size / kept, d.x * kept, d.y * kept, d.out * kept});
+      d.size = kept;
+    }
+  for (Dims* group : groups) std::erase_if(*group, [](const Dim& d) { return d.size == 1; });
+  return out;
+}
+
+struct Plan {
+  DType dtype;
+  bool turned = false;  // x is the second operand: the one of which more is packed
+  std::optional<Packing> pack_x, pack_y, pack_out;
+  Dims pieces;           // of which all that follows is one, but for y, which is packed once
+  bool of_sum = false;   // each is a part of the sum
+  bool swapped = false;  // the result's columns vary slowest: form its transpose
+  View x, y, out;        // [batch..., rows, columns] of a product, without data
+  View whole_out;
+};
+
+// Which operand is packed, and in which pieces.
+void cut(Plan& p, Groups& g) {
+  const auto item = static_cast<std::int64_t>(runtime::size_of(p.dtype));
+  const auto size = [&](const Dims& kept) { return count(g.batch) * count(kept) * count(g.summed); };
+  const bool x_lies = joined(g.rows, joins_x).size() <= 1 && joined(g.summed, joins_x).size() <= 1,
+             y_lies = joined(g.columns, joins_y).size() <= 1 && joined(g.summed, joins_y).size() <= 1;
+  p.turned = !y_lies && (x_lies || size(g.columns) > size(g.rows));
+  if (p.turned) {
+    for (Dims* dims : {&g.batch, &g.rows, &g.columns, &g.summed})
+      for (Dim& d : *dims) std::swap(d.x, d.y);
+    std::swap(g.rows, g.columns);
+  }
+  if (x_lies && y_lies) return;
+  if (!x_lies && !y_lies) p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
+  const std::int64_t length = count(g.summed);
+  p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
+  if (p.of_sum)
+    p.pieces =
+        taken_out({&g.summed}, kPiece / std::max<std::int64_t>(item * size({}) / length * count(g.rows), 1), kRows);
+  else
+    p.pieces = taken_out({&g.batch, &g.rows}, kPiece / std::max<std::int64_t>(item * length, 1), kRows);
+  p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
+}
+
+Plan plan_for(const KernelCall& c, int terms) {
+  Groups g = grouped(c, read_spec(c.attrs.text("spec")), static_cast<std::size_t>(terms));
+  Plan p;
+  p.dtype = c.out[0].dtype;
+  p.whole_out = c.out[0];
+  if (runtime::numel(p.whole_out.shape) != 0 && count(g.summed) != 0) cut(p, g);
+  auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };  // its elements lie one after the other
+  bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
+  if (p.of_sum || !fits || !(line(g.columns) || line(g.rows)))
+    p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
+  p.swapped = !line(g.columns);
+  std::int64_t m = count(g.rows), n = count(g.columns), k = count(g.summed);
+  auto last = [](const Dims& dims) { return dims.empty() ? Dim{1, 1, 1, 1} : dims.back(); };
+  Dim r = last(g.rows), col = last(g.columns), sum = last(g.summed);
+  p.x = p.y = p.out = {p.dtype, {}, {}, nullptr};
+  auto dim = [](View& v, std::int64_t size, std::int64_t stride) {
+    v.shape.push_back(size), v.strides.push_back(stride);
+  };
+  for (auto& d : g.batch) dim(p.x, d.size, d.x), dim(p.y, d.size, d.y), dim(p.out, d.size, d.out);
+  if (p.swapped) {
+    dim(p.y, n, col.y), dim(p.y, k, sum.y);
+    dim(p.x, k, sum.x), dim(p.x, m, r.x);
+    dim(p.out, n, col.out), dim(p.out, m, r.out);
+    std::swap(p.x, p.y);
+  } else {
+    dim(p.x, m, r.x), dim(p.x, k, sum.x);
+    dim(p.y, k, sum.y), dim(p.y, n, col.y);
+    dim(p.out, m, r.out), dim(p.out, n, col.out);
+  }
+  return p;
+}
+
+}  // namespace
+
+ir::Copied contract_copies(const KernelCall& call, int terms) {
+  const Plan p = plan_for(call, terms);
+  const auto bytes = [&](const std::optional<Packing>& packing) {
+    return packing ? runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype)) : 0;
+  };
+  const std::int64_t x = bytes(p.pack_x), y = bytes(p.pack_y), out = bytes(p.pack_out), pieces = count(p.pieces);
+  return {x * pieces + y + out * pieces, x + y + out * (p.of_sum ? 2 : 1)};
+}
+
+namespace {
+
+// to += from, of the same size.
+template <class T>
+void add_up(T* to, const T* from, std::int64_t n) {
+  runtime::spread(n, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
+    for (std::int64_t i = lo; i < hi; ++i) to[i] += from[i];
+  });
+}
+
+// A contraction as it runs.
+class Product {
+ public:
+  Product(const KernelCall& call, int terms)
+      : p_(plan_for(call, terms)), product_(p_.x, p_.y, p_.out), pool_(call.pool), item_(runtime::size_of(p_.dtype)) {}
+  bool nothing() const { return runtime::numel(p_.whole_out.shape) == 0; }
+
+  void run(void* const* in, void* to) const {
+    void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
+    const Held held_y = packed(p_.pack_y, y);
+    const std::int64_t pieces = count(p_.pieces);
+    if (p_.of_sum) return add_pieces(x, y, to, pieces);
+    if (pieces == 1) return piece(x, y, to);
+    runtime::spread(
+        pieces, 1,
+        [&](std::int64_t first, std::int64_t end) {
+          std::optional<runtime::Alone> alone;
+          if (pieces >= runtime::threads()) alone.emplace();
+          for (std::int64_t i = first; i < end; ++i) {
+            const Dim d = place(i);
+            piece(there(x, d.x), there(y, d.y), there(to, d.out));
+          }
+        },
+        &pool_.stop());
+  }
+
+ private:
+  using Held = runtime::BufferRef;
+  void* there(void* data, std::int64_t elements) const {
+    return static_cast<unsigned char*>(data) + elements * static_cast<std::int64_t>(item_);
+  }
+  Dim place(std::int64_t piece) const {
+    Dim at{0};
+    for (std::size_t i = p_.pieces.size(); i-- > 0; piece /= p_.pieces[i].size) {
+      const Dim& d = p_.pieces[i];
+      const std::int64_t n = piece % d.size;
+      at.x += n * d.x, at.y += n * d.y, at.out += n * d.out;
+    }
+    return at;
+  }
+  Held scratch(const View& like) const { return pool_.scratch(runtime::checked_bytes(like.shape, item_)); }
+  static void move(View from, void* data, View to, void* there) { runtime::copy(at(from, data), at(to, there)); }
+  Held packed(const std::optional<Packing>& packing, void*& data) const {
+    if (!packing) return {};
+    Held held = scratch(packing->to);
+    move(packing->from, data, packing->to, held->data());
+    data = held->data();
+    return held;
+  }
+  void multiply(void* x, void* y, void* to) const {
+    if (p_.swapped) std::swap(x, y);
+    product_.run(x, y, to, &pool_.stop());
+  }
+  void piece(void* x, void* y, void* to) const {
+    const Held held = packed(p_.pack_x, x), held_out = p_.pack_out ? scratch(p_.pack_out->to) : Held();
+    multiply(x, y, held_out ? held_out->data() : to);
+    if (held_out) move(p_.pack_out->to, held_out->data(), p_.pack_out->from, to);
+  }
+  void add_pieces(void* x, void* y, void* to, std::int64_t pieces) const {
+    const Held sum = scratch(p_.pack_out->to), term = pieces > 1 ? scratch(p_.pack_out->to) : Held();
+    const std::int64_t n = runtime::numel(p_.pack_out->to.shape);
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      const Dim d = place(i);
+      void* part = there(x, d.x);
+      const Held held = packed(p_.pack_x, part);
+      multiply(part, there(y, d.y), (i == 0 ? sum : term)->data());
+      if (i == 0) continue;
+      if (p_.dtype == DType::F64)
+        add_up(static_cast<double*>(sum->data()), static_cast<const double*>(term->data()), n);
+      else
+        add_up(static_cast<float*>(sum->data()), static_cast<const float*>(term->data()), n);
+    }
+    move(p_.pack_out->to, sum->data(), p_.pack_out->from, to);
+  }
+
+  Plan p_;
+  runtime::MatrixProduct product_;
+  runtime::Pool& pool_;
+  std::size_t item_;
+};
+
+}  // namespace
+
+BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
+  auto product = std::make_shared<const Product>(call, terms);
+  if (product->nothing()) return [](void* const*, void* const*) {};
+  return [product](void* const* in, void* const* out) { product->run(in, out[0]); };
+}
+
+}  // namespace shard::stdlib
