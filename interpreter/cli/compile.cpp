@@ -49,36 +49,58 @@ std::vector<pjrt::Gpu> gpus() {
   return out;
 }
 
-// Collectives that go between hosts, by the axes that they are over and the line that asks for them; empty: none does.
-std::string between_hosts(const lang::CompiledCall& call, int per_host, const grammar::SourceMap& sources) {
-  std::string out;
+// Collectives by the hosts that they go between. Nothing where there is one host.
+struct BetweenHosts {
+  struct One {
+    std::string kind, over;
+    int line;
+    std::int64_t count, hosts, bytes;
+  };
+  std::vector<One> between;
+  std::int64_t inside = 0;  // a host
+  int per_host = 0;         // devices
+};
+
+std::optional<BetweenHosts> between_hosts(const lang::CompiledCall& call, int per_host,
+                                          const grammar::SourceMap& sources) {
   const runtime::MeshRef& mesh = call.plan->program().mesh;
-  if (!mesh || per_host == 0 || per_host >= mesh->size()) return out;
+  if (!mesh || per_host == 0 || per_host >= mesh->size()) return std::nullopt;
   cost_model::Chip host;
   host.domain = {per_host};
-  std::int64_t inside = 0;
-  std::vector<std::string> lines;
+  BetweenHosts out;
+  out.per_host = per_host;
   for (const transform::CommRecord& c : call.plan->program().communication) {
     std::vector<runtime::AxisId> axes;
-    std::string over;
-    for (const std::string& name : c.axes) {
-      axes.push_back(*mesh->find(name));
-      over += (over.empty() ? "@" : ", @") + name;
-    }
+    for (const std::string& name : c.axes) axes.push_back(*mesh->find(name));
     const cost_model::Group group = cost_model::group_of(host, *mesh, axes);
-    if (group.together == group.devices) {
-      inside += c.count;
-      continue;
-    }
-    lines.push_back("    " + c.kind + " over " + over + ", line " + std::to_string(source_line(sources, c.span)) +
-                    ": " + (c.count > 1 ? std::to_string(c.count) + " times, " : "") +
-                    std::to_string(group.devices / group.together) + " hosts, " +
-                    bytes_text(static_cast<double>(c.bytes)) + "\n");
+    if (group.together == group.devices)
+      out.inside += c.count;
+    else
+      out.between.push_back({c.kind, grammar::separated(c.axes, ", ", [](const std::string& a) { return "@" + a; }),
+                             source_line(sources, c.span), c.count, group.devices / group.together, c.bytes});
   }
-  out = "  between hosts of " + std::to_string(per_host) + " devices" + (lines.empty() ? ": none" : "") +
-        ", inside: " + std::to_string(inside) + " collectives\n";
-  for (const std::string& line : lines) out += line;
   return out;
+}
+
+std::string page(const BetweenHosts& hosts) {
+  std::string out = "  between hosts of " + std::to_string(hosts.per_host) + " devices" +
+                    (hosts.between.empty() ? ": none" : "") + ", inside: " + std::to_string(hosts.inside) +
+                    " collectives\n";
+  for (const auto& one : hosts.between)
+    out += "    " + one.kind + " over " + one.over + ", line " + std::to_string(one.line) + ": " +
+           (one.count > 1 ? std::to_string(one.count) + " times, " : "") + std::to_string(one.hosts) + " hosts, " +
+           bytes_text(static_cast<double>(one.bytes)) + "\n";
+  return out;
+}
+
+std::string json(const BetweenHosts& hosts) {
+  const std::string list = grammar::separated(hosts.between, ", ", [](const BetweenHosts::One& one) {
+    return "{\"kind\": " + lang::json_string(one.kind) + ", \"over\": " + lang::json_string(one.over) +
+           ", \"line\": " + std::to_string(one.line) + ", \"count\": " + std::to_string(one.count) +
+           ", \"hosts\": " + std::to_string(one.hosts) + ", \"bytes\": " + std::to_string(one.bytes) + "}";
+  });
+  return "{\"devices_a_host\": " + std::to_string(hosts.per_host) + ", \"inside\": " + std::to_string(hosts.inside) +
+         ", \"between\": [" + list + "]}";
 }
 
 std::string page(const lang::CompiledCall& call, int line, const std::string& word, const std::string& by,
@@ -95,7 +117,8 @@ std::string page(const lang::CompiledCall& call, int line, const std::string& wo
   return out;
 }
 
-std::string json(const lang::CompiledCall& call, int line, const Compiled& made) {
+std::string json(const lang::CompiledCall& call, int line, const Compiled& made,
+                 const std::optional<BetweenHosts>& hosts) {
   const exec::MemoryUse& ours = call.plan->memory();
   std::string out = "{\"name\": " + lang::json_string(call.name) + ", \"line\": " + std::to_string(line);
   if (!made.error.empty()) return out + ", \"error\": " + lang::json_string(made.error) + "}";
@@ -105,7 +128,8 @@ std::string json(const lang::CompiledCall& call, int line, const Compiled& made)
     engine += (engine.empty() ? "" : ", ") + name + std::to_string(made.memory.*row.engine);
     if (row.ours) shard += (shard.empty() ? "" : ", ") + name + std::to_string(ours.*row.ours);
   }
-  return out + ", \"engine\": {" + engine + "}, \"shard\": {" + shard + "}}";
+  return out + ", \"engine\": {" + engine + "}, \"shard\": {" + shard + "}" +
+         (hosts ? ", \"hosts\": " + json(*hosts) : "") + "}";
 }
 
 int compile_programs(const Arguments& a) {
@@ -143,10 +167,11 @@ int compile_programs(const Arguments& a) {
         all_well = false;
         tell({"engine", f.call.where, made.error, {}, {}, {}}, script.sources());
       }
+      const auto hosts = between_hosts(f.call, machine.per_host, script.sources());
       if (a.has("--json"))
-        out += (out.empty() ? "" : ",\n ") + json(f.call, line, made);
+        out += (out.empty() ? "" : ",\n ") + json(f.call, line, made, hosts);
       else if (made.error.empty())
-        out += page(f.call, line, word, by, made) + between_hosts(f.call, machine.per_host, script.sources());
+        out += page(f.call, line, word, by, made) + (hosts ? page(*hosts) : "");
     }
     if (out.empty() && all_well) throw runtime::RuntimeError("value", "no compiled function is called '" + name + "'");
   });

@@ -63,7 +63,9 @@ int test(const Arguments& a) {
   TestReport report;
   const auto told = [&](TestResult r) { report.add(std::move(r)); };
   int stopped_with = 0;
-  if (*jobs > 1)
+  const bool apart = a.has("--engine-process");
+  if (apart && !a.settings.engine.starts_with("xla")) return misused("--engine-process is for --engine xla");
+  if (*jobs > 1 || apart)
     stopped_with = run_test_jobs(std::move(scripts), *jobs, a.settings, filter, told);
   else
     for (TestScript& s : scripts)
@@ -84,6 +86,7 @@ Command test_command() {
            {"--filter", "Only tests whose file and name have all of these words", Option::Value},
            {"--jobs", "How many scripts run at a time (default: 1)", Option::Value},
            kEngine,
+           kEngineProcess,
            {"--junit", "Write the results to this file as JUnit XML", Option::Value},
            {"--list", "Name the tests and run none"}},
           true,

@@ -103,6 +103,8 @@ def engines_that_are_not_there_are_told():
         subprocess.run(['cc', '-shared', '-fPIC', '-o', aborts, '-x', 'c', '-'], input='#include <stdlib.h>\nconst void* GetPjrtApi(void) { abort(); }\n', text=True, check=True)
         p = shard('run', path, '--engine', 'xla:' + aborts, '--engine-process')
         check(p.returncode == 1 and p.stderr.startswith('error: the plug-in ended its process (Aborted), before a script ran'), 'one that aborts', p)
+        p = shard('test', script('test "a" { assert(true) }\n'), '--engine', 'xla:' + aborts, '--engine-process')
+        check(p.returncode == 1 and 'the process ended by signal 6 (Aborted)' in p.stdout + p.stderr and '1 failed' in p.stdout, 'one that aborts, of tests', p)
     for machine, words in (('h100x8', 'no plug-in'), ('h200x8', 'no plug-in'), ('a100x8', 'no plug-in'), ('a100-40x2', 'no plug-in'), ('b200x8', 'no plug-in'),
                            ('b100x8', "there is no machine 'b100x8': write a100-80x8, a100-40x8, h100x8, h200x8, b200x8, v5e:2x4 (TPUs) or cpu:8")):
         p = shard('compile', path, '--for', machine, '--engine', '/no/such.so')   # a chip of stdlib/chips.shard
