@@ -207,6 +207,7 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   const auto wide = [&](std::uint16_t r) { return static_cast<std::uint8_t>(held_bytes(types[r])); };
   for (Step& s : steps) s.wide = {wide(s.a), wide(s.b), wide(s.c), wide(s.dst)};
   place_registers();
+  if (row > 1) tile = kTileOfRows;
   while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
   if (row > 1) tile = std::max<std::int64_t>(tile / row, 1) * row;

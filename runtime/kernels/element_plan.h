@@ -54,7 +54,8 @@ struct ElementPlan {
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
     Loop store = nullptr;   // of narrow floats: from f32
   };
-  static constexpr std::int64_t kTile = 512;  // elements, or those of a longer row
+  static constexpr std::int64_t kTile = 512;         // elements, or those of a longer row
+  static constexpr std::int64_t kTileOfRows = 2048;  // where short rows are done together
   // Bytes of the slots of a tile, and its least elements: with what streams through they stay in a first cache of 32
   // KiB.
   static constexpr std::size_t kNear = 12 * 1024;

@@ -17,11 +17,12 @@ struct ReducePlan {
   Loop store = nullptr;    // f32 -> memory
   Loop join = nullptr;     // acc = op(a, b) in the accumulating type
   void (*run)(const void*, std::int64_t, void*) = nullptr;
+  Reduce how = Reduce::Sum;
 };
 
 inline ReducePlan reduce_plan(Reduce op, DType type) {
   const VectorTable& t = vector_table();
-  ReducePlan p{type, size_of(type), size_of(type), nullptr, nullptr, t.accumulate(op, type), t.run(op, type)};
+  ReducePlan p{type, size_of(type), size_of(type), nullptr, nullptr, t.accumulate(op, type), t.run(op, type), op};
   if (!p.join) throw RuntimeError("kernel", "this reduction does not exist for " + std::string(name(type)));
   if (is_narrow(type)) {
     p.wide = 4;

@@ -11,7 +11,7 @@ namespace shard::runtime::generated {
 namespace {
 
 using Step = ElementPlan::Step;
-constexpr std::size_t kMostNodes = 1500, kMostOperands = 128;  // of a part
+constexpr std::size_t kMostNodes = 1500, kMostOperands = 128, kMostSums = 4;  // of a part
 
 class Maker {
  public:
@@ -30,6 +30,8 @@ class Maker {
     for (std::size_t s = 0; s < p_.steps.size(); ++s) {
       const Step& step = p_.steps[s];
       if (repeated_[step.dst]) continue;
+      if (reads_sum(step)) end(s);
+      if (add_up(step)) continue;
       const bool full = formula_.nodes.size() > kMostNodes || places_.size() + node_.size() + 4 > kMostOperands;
       if (full || !step.run || p_.of_row[step.dst] != of_row_) end(s);
       of_row_ = p_.of_row[step.dst];
@@ -129,9 +131,31 @@ class Maker {
     return node_[reg] = formula_.add(n);
   }
 
+  // A sum of rows of what the part computes, in the order that loops have for rows of this length.
+  bool add_up(const Step& s) {
+    const bool sum = s.rows && s.rows->how == Reduce::Sum && !s.round &&
+                     (s.rows->type == DType::F32 || s.rows->type == DType::F64);
+    const auto it = node_.find(s.a);
+    if (!sum || p_.row % 64 != 0 || p_.row > kReduceRun || of_row_ || it == node_.end() ||
+        formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
+      return false;
+    sums_.push_back({it->second, places_.size(), 0, true});
+    places_.push_back({s.dst, static_cast<std::uint8_t>(held_bytes(p_.types[s.dst])), true, false, true});
+    operands_.push_back({*kind_of(p_.types[s.dst]), false, false});
+    return true;
+  }
+  bool reads_sum(const Step& s) const {
+    const auto summed = [&](std::uint16_t r) {
+      const std::uint16_t from = repeated_[r] ? repeated_[r]->a : r;
+      return std::any_of(sums_.begin(), sums_.end(), [&](const Stored& sum) { return places_[sum.operand].reg == from; });
+    };
+    return summed(s.a) || summed(s.b) || summed(s.c);
+  }
+
   // The steps up to this one are a part.
   void end(std::size_t s) {
-    std::vector<Stored> stored;
+    std::vector<Stored> stored = std::move(sums_);
+    sums_.clear();
     for (std::size_t i = first_; i < s; ++i) {
       const std::uint16_t reg = p_.steps[i].dst;
       const auto it = node_.find(reg);
@@ -171,6 +195,7 @@ class Maker {
   std::map<std::uint16_t, NodeId> node_;
   std::vector<ElementCode::Place> places_;
   std::vector<Operand> operands_;
+  std::vector<Stored> sums_;
 };
 
 }  // namespace
@@ -205,7 +230,7 @@ void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row)
 
 // Whole vectors where the elements lie; the rest in memory of a turn's size, brought there and back.
 void ElementCode::Part::some(unsigned char** at, std::int64_t n) const {
-  const std::int64_t rest = n % code.lanes, most = n - rest;
+  const std::int64_t rest = n & (code.lanes - 1), most = n - rest;  // lanes: a power of two
   if (most > 0) code.run(at, most);
   if (rest == 0) return;
   constexpr std::size_t kVectors = 128;  // of a turn at most, in bytes

@@ -1,5 +1,6 @@
 // The machine code of an elementwise program: its steps, in parts between the reductions of rows and the codes whose
-// functions are not formulas. A part keeps values in registers of the processor, and writes those that others read.
+// functions are not formulas. A part keeps values in registers of the processor, and writes those that others read; of
+// rows of 64 elements or a few times as many it adds up what it computes.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -65,11 +65,15 @@ class Encoder : public Xbyak::CodeGenerator {
     push(rbp);
     mov(rbp, rsp);
     for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
-    sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1)) * static_cast<std::uint32_t>(vector_));
+    for (const Stored& s : stored_)
+      if (s.sum && s.vector == 0) sums_.push_back(s.operand);
+    sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1)) * static_cast<std::uint32_t>(vector_) +
+                 static_cast<std::uint32_t>(sums_.size()) * kSumBytes);
     and_(rsp, -vector_);
     for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
     for (std::size_t i = 0; i < f_.nodes.size(); ++i)
       if (!uses_[i].empty() && is_spread(f_.nodes[i])) spread(static_cast<NodeId>(i));
+    for (std::size_t i = 0; i < sums_.size(); ++i) begin_sum(i);
     xor_(ecx, ecx);
     Xbyak::Label again;
     align(32);
@@ -81,10 +85,11 @@ class Encoder : public Xbyak::CodeGenerator {
         compute(static_cast<NodeId>(i));
     }
     now_ = static_cast<int>(f_.nodes.size());
-    for (const Stored& s : stored_) store(s);
+    for (const Stored& s : stored_) s.sum ? add_to_sum(s) : store(s);
     add(rcx, lanes());
     cmp(rcx, rsi);
     jb(again, T_NEAR);
+    for (std::size_t i = 0; i < sums_.size(); ++i) end_sum(i);
     lea(rsp, ptr[rbp - static_cast<int>(8 * saved)]);
     for (std::size_t i = saved; i-- > 0;) pop(Xbyak::Reg64(kBases[kFree + i]));
     pop(rbp);
@@ -421,6 +426,53 @@ class Encoder : public Xbyak::CodeGenerator {
     give(id, r);
   }
 
+  // ---- sums of all elements, in kSumLanes lanes in memory, element i in lane i mod kSumLanes, the lanes by halves: the
+  // order of vector/reduce_loops.cpp. -0 changes nothing that is added to it.
+  static constexpr int kSumLanes = 64;
+  static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
+  Xbyak::RegExp sum_at(std::size_t i) const {
+    return rsp + static_cast<int>((f_.nodes.size() + 1) * index(vector_) + i * kSumBytes);
+  }
+  int sum_item(std::size_t i) const { return static_cast<int>(bytes_of(operands_[sums_[i]].kind)); }
+  void begin_sum(std::size_t i) {
+    const bool single = sum_item(i) == 4;
+    vmovups(Ymm(0), constant(single ? Kind::F32 : Kind::F64, single ? 0x80000000u : std::uint64_t{1} << 63));
+    for (int at = 0; at < kSumLanes * sum_item(i); at += 32) vmovups(ptr[sum_at(i) + at], Ymm(0));
+  }
+  void add_to_sum(const Stored& s) {
+    const auto i = static_cast<std::size_t>(std::find(sums_.begin(), sums_.end(), s.operand) - sums_.begin());
+    const Xmm x = held(s.node);
+    const Xmm sum = in(take(), operands_[s.operand].kind);
+    lea(eax, ptr[rcx + s.vector * lanes_]);
+    and_(eax, kSumLanes - 1);
+    const Address at = ptr[sum_at(i) + rax * sum_item(i)];
+    vmovups(sum, at);
+    sum_item(i) == 4 ? vaddps(sum, sum, x) : vaddpd(sum, sum, x);
+    vmovups(at, sum);
+    pinned_ = 0;
+  }
+  void end_sum(std::size_t i) {
+    const bool single = sum_item(i) == 4;
+    const auto add_up = [&](const Xmm& x, const Xbyak::Operand& y) { single ? vaddps(x, x, y) : vaddpd(x, x, y); };
+    int vectors = kSumLanes * sum_item(i) / 64;  // of the first half of the lanes
+    for (int v = 0; v < vectors; ++v) {
+      vmovups(Ymm(v), ptr[sum_at(i) + 32 * v]);
+      add_up(Ymm(v), ptr[sum_at(i) + 32 * (v + vectors)]);
+    }
+    for (vectors /= 2; vectors >= 1; vectors /= 2)
+      for (int v = 0; v < vectors; ++v) add_up(Ymm(v), Ymm(v + vectors));
+    vextractf128(Xmm(1), Ymm(0), 1);
+    add_up(Xmm(0), Xmm(1));
+    vunpckhpd(Xmm(1), Xmm(0), Xmm(0));
+    add_up(Xmm(0), Xmm(1));
+    if (single) {
+      vmovshdup(Xmm(1), Xmm(0));
+      add_up(Xmm(0), Xmm(1));
+    }
+    const Address to = ptr[base(sums_[i])];
+    single ? vmovss(to, Xmm(0)) : vmovsd(to, Xmm(0));
+  }
+
   void store(const Stored& s) {
     const Xmm x = held(s.node);
     const Operand& o = operands_[s.operand];
@@ -455,6 +507,7 @@ class Encoder : public Xbyak::CodeGenerator {
   std::vector<bool> waits_;                   // of each node: it is computed where it is read
   std::array<NodeId, kMostRegisters> holds_;  // of each register
   std::vector<std::pair<Kind, std::uint64_t>> constants_;
+  std::vector<std::size_t> sums_;  // operands
   Xbyak::Label pool_;
   Address there_ = ptr[rsp];
   Xmm here_;
@@ -482,8 +535,10 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   const auto [formula, stored] = side_by_side(given, operands, given_stored, two ? 2 : 1);
   // Few elements hardly fill vectors of half the width.
   const bool full = turn == Turn::Vectors && vector_table().isa == std::string_view("avx512");
-  constexpr std::size_t kEach = 160, kFrame = 2048;  // bytes of a node with its constant at most; of all else
-  MachineCode code{ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()))};
+  constexpr std::size_t kEach = 160, kSum = 1024, kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else
+  const auto sums = static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), [](auto& s) { return s.sum; }));
+  MachineCode code{
+      ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()) + kSum * sums)};
   if (!code.memory.data()) return code;
   try {
     Encoder encoder(formula, operands, stored, turn == Turn::Element, full, code.memory);

@@ -17,7 +17,7 @@ Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, s
     }
   for (const Stored& s : stored)
     for (int v = 0; v < vectors; ++v)
-      out.stored.push_back({of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v});
+      out.stored.push_back({of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v, s.sum});
   return out;
 }
 

@@ -17,6 +17,7 @@ struct Stored {
   NodeId node;
   std::size_t operand;  // not `spread`
   int vector = 0;       // of a turn
+  bool sum = false;     // the operand is one element: the sum of all
 };
 
 struct Unrolled {
