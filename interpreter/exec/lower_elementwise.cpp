@@ -100,7 +100,7 @@ class ElementUnit {
       for (ir::Var v : node(k).inputs)
         if (!inner_.count(v.id) && !held_[of_row].count(v.id))
           held_[of_row][v.id] =
-              operand(broadcast(l_.place(v), of_row ? l_.type(node(k).outputs[0]).shape : shape_), of_row);
+              of_row ? operand(broadcast(l_.place(v), l_.type(node(k).outputs[0]).shape), true) : of_points(v);
     }
     for (std::size_t k = 0; k < unit_.nodes.size(); ++k) instruction(k);
     if (outputs_.empty()) return;
@@ -134,6 +134,20 @@ class ElementUnit {
     inputs_.push_back(std::move(seen));
     program_.inputs.push_back(registers_.take(inputs_.back().dtype, of_row));
     return program_.inputs.back();
+  }
+
+  // An operand from outside for all points; what is the same along each row is read once a row.
+  Register of_points(ir::Var v) {
+    StridedView seen = broadcast(l_.place(v), shape_);
+    const std::size_t lead = shape_.size() - unit_.points.row;
+    bool along = program_.row > 1 && !seen.splat;
+    for (std::size_t d = lead; d < shape_.size(); ++d) along = along && (seen.strides[d] == 0 || shape_[d] == 1);
+    if (!along) return operand(std::move(seen), false);
+    seen.shape.resize(lead), seen.strides.resize(lead);
+    const Register once = operand(std::move(seen), true), all = registers_.take(dtype(v), false);
+    program_.code.push_back({Code::Identity, dtype(v), all, once});
+    program_.code.back().repeat = true;
+    return all;
   }
 
   // What node k reads as operand i, of the kind that it computes with.

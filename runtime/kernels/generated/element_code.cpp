@@ -133,8 +133,8 @@ class Maker {
 
   // A sum of rows of what the part computes, in the order that loops have for rows of this length.
   bool add_up(const Step& s) {
-    const bool sum = s.rows && s.rows->how == Reduce::Sum && !s.round &&
-                     (s.rows->type == DType::F32 || s.rows->type == DType::F64);
+    const bool sum =
+        s.rows && s.rows->how == Reduce::Sum && !s.round && (s.rows->type == DType::F32 || s.rows->type == DType::F64);
     const auto it = node_.find(s.a);
     if (!sum || p_.row % 64 != 0 || p_.row > kReduceRun || of_row_ || it == node_.end() ||
         formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
@@ -147,7 +147,8 @@ class Maker {
   bool reads_sum(const Step& s) const {
     const auto summed = [&](std::uint16_t r) {
       const std::uint16_t from = repeated_[r] ? repeated_[r]->a : r;
-      return std::any_of(sums_.begin(), sums_.end(), [&](const Stored& sum) { return places_[sum.operand].reg == from; });
+      return std::any_of(sums_.begin(), sums_.end(),
+                         [&](const Stored& sum) { return places_[sum.operand].reg == from; });
     };
     return summed(s.a) || summed(s.b) || summed(s.c);
   }

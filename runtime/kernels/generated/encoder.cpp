@@ -328,6 +328,7 @@ class Encoder : public Xbyak::CodeGenerator {
       case Op::Smaller:
         if (is_float(n.kind)) return single ? vminps(to, x, y) : vminpd(to, x, y);
         return vpminsd(to, x, y);
+      case Op::Scale: return vscalefps(to, x, y);
       case Op::Div: return single ? vdivps(to, x, y) : vdivpd(to, x, y);
       case Op::And: return vandps(to, x, y);
       case Op::Or: return vorps(to, x, y);
@@ -426,8 +427,8 @@ class Encoder : public Xbyak::CodeGenerator {
     give(id, r);
   }
 
-  // ---- sums of all elements, in kSumLanes lanes in memory, element i in lane i mod kSumLanes, the lanes by halves: the
-  // order of vector/reduce_loops.cpp. -0 changes nothing that is added to it.
+  // ---- sums of all elements, in kSumLanes lanes in memory, element i in lane i mod kSumLanes, the lanes by halves:
+  // the order of vector/reduce_loops.cpp. -0 changes nothing that is added to it.
   static constexpr int kSumLanes = 64;
   static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
   Xbyak::RegExp sum_at(std::size_t i) const {
@@ -535,8 +536,10 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   const auto [formula, stored] = side_by_side(given, operands, given_stored, two ? 2 : 1);
   // Few elements hardly fill vectors of half the width.
   const bool full = turn == Turn::Vectors && vector_table().isa == std::string_view("avx512");
-  constexpr std::size_t kEach = 160, kSum = 1024, kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else
-  const auto sums = static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), [](auto& s) { return s.sum; }));
+  constexpr std::size_t kEach = 160, kSum = 1024,
+                        kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else
+  const auto sums =
+      static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), [](auto& s) { return s.sum; }));
   MachineCode code{
       ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()) + kSum * sums)};
   if (!code.memory.data()) return code;

@@ -21,6 +21,7 @@ enum class Op : std::uint8_t {
   Sub,
   Mul,
   Div,
+  Scale,    // a * 2^b, of whole b; AVX-512 alone
   Larger,   // a > b ? a : b, whatever order nan and zeros have
   Smaller,  // a < b ? a : b
   Root,

@@ -106,13 +106,20 @@ SHARD_LOOP F expm1_core(F r) {
 }
 template <class F, class I>
 struct Reduced {
-  F r;
-  I k;
+  F r, whole;
+  I k;  // the same as `whole`
 };
 SHARD_LOOP auto reduce_exp(
     Single auto x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
   const auto n = nearest(x * 1.44269504f);
-  return Reduced{(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.i};
+  return Reduced{(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.f, n.i};
+}
+
+// x * 2^k, by two factors: the result may be subnormal or overflow while one factor may not. `whole`: k as a float.
+template <Single F>
+SHARD_LOOP F scaled(F x, [[maybe_unused]] F whole, auto k) {
+  const auto half = k >> 1;
+  return x * power_of_two(half) * power_of_two(k - half);
 }
 
 template <Single F>
@@ -120,8 +127,7 @@ SHARD_LOOP F Exp(F x) {
   F c = pick(x < -105.0f, F(-105.0f), x);
   c = pick(c > 90.0f, F(90.0f), c);
   const auto d = reduce_exp(c);
-  const auto half = d.k >> 1;  // two factors: the result may be subnormal or overflow while one factor may not
-  return (1.0f + expm1_core(d.r)) * power_of_two(half) * power_of_two(d.k - half);
+  return scaled(1.0f + expm1_core(d.r), d.whole, d.k);
 }
 
 template <Single F>
