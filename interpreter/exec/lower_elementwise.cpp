@@ -6,6 +6,7 @@
 #include <set>
 
 #include "interpreter/exec/lowering.h"
+#include "interpreter/exec/plan.h"
 #include "interpreter/ir/region_edges.h"
 #include "runtime/kernels/element_program.h"
 #include "runtime/kernels/nest.h"
@@ -230,8 +231,8 @@ class ElementUnit {
     for (const View& v : in) l_.copies(gathered(v));
     ir::BoundKernel run;
     if (!l_.around().measure)
-      run = [kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out),
-             stop = &l_.around().pool.stop()](void* const* i, void* const* o) { kernel->run(i, o, stop); };
+      run =
+          RunElements{std::make_shared<runtime::ElementKernel>(std::move(program_), in, out), &l_.around().pool.stop()};
     l_.step(std::move(run), inputs_, made, in_place(made, distinct));
     l_.put(outputs_, made);
   }

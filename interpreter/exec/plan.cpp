@@ -27,9 +27,9 @@ void Run::ask() const {
   if (const runtime::Stop& stop = pool.stop(); stop.due()) end_run(stop);
 }
 
-void Run::turn(bool endless) const {
+void Run::turn(bool endless, std::int64_t many) const {
   runtime::Stop& stop = pool.stop();
-  if (stop.step() && (endless || stop.due())) end_run(stop);
+  if (stop.step(many) && (endless || stop.due())) end_run(stop);
 }
 
 namespace {
@@ -128,18 +128,32 @@ class Turns {
       at_[i] = address(plan_, loc, r, base_[slot]), at_[n + i] = address(plan_, loc, r, base_[slots_ + slot]);
       if (step_[slot]) moving_.emplace_back(i, 2 * step_[slot]);
     }
+    const auto* only = plan_.steps.size() == 1 ? plan_.steps[0].kernel.target<RunElements>() : nullptr;
+    if (only && plan_.steps[0].first == 0 && !r.hooks.timing) elements_ = only->kernel.get();
   }
-  void run(Run& r, std::int64_t turn) {
-    void** const at = at_.at(turn % 2 ? plan_.locs.size() : 0);
+  // So many turns at most; how many.
+  std::int64_t run(Run& r, std::int64_t turn, std::int64_t most = 1) {
+    const std::size_t n = plan_.locs.size();
+    if (elements_ && most > 1 && elements_->run_turns({turn, most, {at_.at(0), at_.at(n)}, moving_})) {
+      for (const auto& [i, step] : moving_)
+        for (const std::int64_t kind : {turn, turn + 1}) {
+          void*& p = at_[i + (kind % 2 ? n : 0)];
+          p = moved(p, step * ((most + (kind == turn ? 1 : 0)) / 2));
+        }
+      return most;
+    }
+    void** const at = at_.at(turn % 2 ? n : 0);
     for (const Step& s : plan_.steps) {
       r.ask();
       run_step(s, r, at + s.first);
     }
     for (const auto& [i, step] : moving_) at[i] = moved(at[i], step);
+    return 1;
   }
 
  private:
   const Plan& plan_;
+  const runtime::ElementKernel* elements_ = nullptr;  // the plan is this alone
   std::size_t slots_;
   Room<void*, 32> base_;  // by slot, of even turns, then of odd ones
   Room<std::int64_t, 16> step_;
@@ -166,9 +180,9 @@ void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const 
   for (std::size_t i = 0; i < rows; ++i) rows_of(1 + consts + carry + i, in[consts + carry + i], row_step[i]);
   for (std::size_t i = 0; i < stacked; ++i) rows_of(body.result_slot(carry + i), out[carry + i], stacked_step[i]);
   turns.begin(r);
-  for (std::int64_t t = 0; t < length; ++t) {
-    r.turn();
-    turns.run(r, t);
+  for (std::int64_t t = 0, done; t < length; t += done) {
+    done = turns.run(r, t, std::min(length - t, runtime::Stop::kSteps));
+    r.turn(false, done);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpreter/exec/executable.h"
+#include "runtime/kernels/element_program.h"
 
 namespace shard::exec {
 
@@ -18,7 +19,8 @@ struct Run {
   runtime::Pool& pool;
   std::vector<std::int64_t> coordinates;  // by mesh axis: where a region that runs block by block stands
   void ask() const;                       // throws an Error where the run is to end (runtime/array/stop.h)
-  void turn(bool endless = false) const;  // counts a turn of a loop, and asks; endless: patience ends nothing
+  // Counts turns of a loop, and asks; endless: patience ends nothing.
+  void turn(bool endless = false, std::int64_t many = 1) const;
 };
 
 // Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0:
@@ -28,6 +30,12 @@ struct Loc {
   std::int32_t slot = 0;
   std::int32_t terms = kNoTerms;  // index into Plan::terms
   std::int64_t offset = 0;        // bytes
+};
+
+struct RunElements {  // the kernel of an elementwise program
+  std::shared_ptr<const runtime::ElementKernel> kernel;
+  const runtime::Stop* stop;
+  void operator()(void* const* in, void* const* out) const { kernel->run(in, out, stop); }
 };
 
 class Control {  // an instruction that is more than one kernel call

@@ -16,9 +16,12 @@ class Stop {
   void forget() noexcept { requested_.store(false, std::memory_order_relaxed); }
 
   void begin(double seconds, std::int64_t steps);  // of the run that begins; 0: no limit
-  bool step() {  // counts one; true where the run is to end. The clock is looked at now and then
-    if (++steps_ > most_steps_) return true;
-    return (steps_ & 63) == 0 ? due() : requested_.load(std::memory_order_relaxed);
+  static constexpr std::int64_t kSteps = 64;       // between looks at the clock
+  // Counts so many, kSteps at most; true where the run is to end.
+  bool step(std::int64_t many = 1) {
+    const std::int64_t before = steps_;
+    if ((steps_ += many) > most_steps_) return true;
+    return before / kSteps != steps_ / kSteps ? due() : requested_.load(std::memory_order_relaxed);
   }
   bool due() const noexcept {
     const bool wanted = requested_.load(std::memory_order_relaxed) || steps_ > most_steps_ || (timed_ && late());

@@ -360,6 +360,11 @@ ElementKernel::ElementKernel(ElementProgram program, std::span<const View> input
     : impl_(new Impl(ElementPlan(program, inputs, outputs))) {}
 ElementKernel::~ElementKernel() = default;
 ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
+bool ElementKernel::run_turns(const ElementTurns& turns) const {
+  const ElementCode* const code = impl_->plan.few ? impl_->ready.load(std::memory_order_acquire) : nullptr;
+  if (code) code->run_turns(turns, impl_->plan.inputs.size(), impl_->plan.count);
+  return code != nullptr;
+}
 bool ElementKernel::generate() const { return impl_->generated() != nullptr; }
 
 void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {

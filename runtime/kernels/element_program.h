@@ -5,10 +5,12 @@
 // Codes (codes.h) are the vocabulary of the `kernel` column of elementwise operation rows; a pass fuses codes, it knows
 // no operation.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/array/stop.h"
@@ -41,6 +43,14 @@ struct ElementProgram {
   bool is_of_row(std::uint16_t r) const { return r < of_row.size() && of_row[r]; }
 };
 
+// Turns of a loop, of which even and odd ones have operands of their own (inputs, then outputs): at[turn % 2]. Some
+// move on by so many bytes after each turn of their kind.
+struct ElementTurns {
+  std::int64_t first, count;
+  std::array<void* const*, 2> at;
+  std::span<const std::pair<std::size_t, std::int64_t>> moving;
+};
+
 // Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the
 // same shape (that of the outputs, which are contiguous), those of one element a row what is left without the row. Safe
 // to run from several threads at once. Large runs spread over oneTBB; every element is computed the same way wherever
@@ -52,6 +62,8 @@ class ElementKernel {
   ElementKernel(ElementKernel&&) noexcept;
   // Outputs may alias inputs of the same shape and type.
   void run(void* const* inputs, void* const* outputs, const Stop* stop = nullptr) const;
+  // Many runs at once, where the program is of few elements and there is machine code of it; else false.
+  bool run_turns(const ElementTurns& turns) const;
   // Makes machine code of the program (generated/element_code.h), if that can be, as runs do once they have had enough
   // to do: the same bits, sooner. Whether there is any.
   bool generate() const;

@@ -56,6 +56,22 @@ TEST_CASE("while on a traced condition") {
              Contains("f32[2]") && Contains("f32[4]"));
 }
 
+TEST_CASE("long loops of few elements, whose turns are run together") {
+  // Carried: c' = c + x, d' = c. d in turn t is the sum of all x before the turn before.
+  for (const char* turns : {"20001", "20064", "20065"})
+    for (const char* reverse : {"false", "true"})
+      CHECK(
+          run(std::string("let n = ") + turns + "\nlet r = " + reverse +
+              "\njit fn f(x) = scan(fn((c, d), x) = ((c + x, c), d * 3 + x), (zeros([4], i32), zeros([4], i32)), x, "
+              "reverse: r)\n"
+              "let t = arange(n)\nlet x = t.reshape([n, 1]) + zeros([4], i32)\nlet ((c, d), y) = f(x)\n"
+              "let before = if r { where(t == n - 1, 0, (n + t + 1) * (n - 2 - t) // 2) } else { where(t == 0, 0, (t - "
+              "1) * (t - 2) // 2) }\n"
+              "let last = if r { 0 } else { n - 1 }\n"
+              "print(all(c == sum(t)), all(d == sum(t) - last), all(y[:, 2] == before * 3 + t))") ==
+          "true true true\n");
+}
+
 TEST_CASE("host numbers stay known under trace, and are guarded where their value is needed") {
   CHECK(run("jit fn f(n, x) { let m = n * 2 + 1; let t = 0; for i in 0..m { t += i }; if n > 2 { x[:m] } else { x } + "
             "t }\n"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/kernels/element_plan.h"
+#include "runtime/kernels/element_program.h"
 #include "runtime/kernels/generated/encoder.h"
 
 namespace shard::runtime::generated {
@@ -37,6 +38,7 @@ struct ElementCode {
   // One part, and all operands lie as the elements do: no tiles are needed. Of a program of few elements all code is.
   bool whole = false;
   void run_few(void* const* inputs, void* const* outputs, std::int64_t count) const;
+  void run_turns(const ElementTurns& turns, std::size_t inputs, std::int64_t count) const;
 };
 
 // Null: there is nothing to gain.

@@ -1,5 +1,5 @@
-// What the elementwise codes compute: a function each, of the code's name, for every type that it takes (codes.h). The
-// loops over arrays are made of them (SHARD_LOOP_OF in common.h).
+// Long: a function for each code. What the elementwise codes compute, named as they are, for every type that they take
+// (codes.h). The loops over arrays are made of them (SHARD_LOOP_OF in common.h).
 // f32: functions written without branches, so that a loop over them becomes vector code. Polynomials were fitted for
 // this file (minimax by reweighted least squares; errors in comments are relative), erf and erf_inv use the published
 // coefficients that XLA uses, so that samplers agree with it. Every function keeps nan, and handles infinities, zeros

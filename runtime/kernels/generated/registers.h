@@ -1,0 +1,186 @@
+// Where the values of nodes are while code is written. Registers are given to nodes as the code goes on; where none is
+// free the node that is read last gives up its own (Belady), and what it held is found again where it came from, or in
+// a slot of the stack.
+#pragma once
+#include <xbyak/xbyak.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernels/generated/executable_memory.h"
+#include "runtime/kernels/generated/unrolled.h"
+
+namespace shard::runtime::generated {
+
+using Xbyak::Address;
+using Xbyak::Xmm;
+using Xbyak::Ymm;
+using Xbyak::Zmm;
+
+class Registers : public Xbyak::CodeGenerator {
+ protected:
+  // `one`: a turn is of one element; `full`: the registers of AVX-512, else those of AVX2, of which there are half of
+  // half the bytes.
+  Registers(const Formula& formula, std::span<const Operand> operands, bool one, bool full, ExecutableMemory& memory)
+      : CodeGenerator(memory.size(), memory.data()),
+        f_(formula),
+        operands_(operands),
+        uses_(formula.nodes.size()),
+        register_(formula.nodes.size(), kNone),
+        slot_(formula.nodes.size(), kNone),
+        registers_(full ? kMost : kMost / 2),
+        vector_(full ? 64 : 32),
+        one_(one) {
+    holds_.fill(kNone);
+    const auto wide = [](const Node& x) { return bytes_of(x.kind) == 8; };
+    lanes_ = one ? 1 : vector_ / (std::any_of(f_.nodes.begin(), f_.nodes.end(), wide) ? 8 : 4);
+  }
+
+  static constexpr int kNone = -1;
+  static constexpr std::size_t kFree = 5;
+  // Registers of the operands' addresses; those of further operands are read from memory each time.
+  static constexpr std::array kBases{Xbyak::Operand::RDX, Xbyak::Operand::R8,  Xbyak::Operand::R9,  Xbyak::Operand::R10,
+                                     Xbyak::Operand::R11, Xbyak::Operand::RBX, Xbyak::Operand::R12, Xbyak::Operand::R13,
+                                     Xbyak::Operand::R14, Xbyak::Operand::R15};
+
+  static std::size_t index(NodeId id) { return static_cast<std::size_t>(id); }
+  bool is_spread(const Node& n) const { return n.op == Op::Load && operands_[n.value].spread; }
+  int next_use(NodeId id) const {
+    const auto& uses = uses_[index(id)];
+    const auto it = std::lower_bound(uses.begin(), uses.end(), now_);
+    return it == uses.end() ? std::numeric_limits<int>::max() : *it;
+  }
+  bool dead(NodeId id) const {  // nothing reads it after this
+    const auto& uses = uses_[index(id)];
+    return uses.empty() || uses.back() <= now_;
+  }
+
+  Xmm in(int r, Kind kind) const {
+    const std::size_t bytes = index(lanes_) * bytes_of(kind);
+    return bytes == 64 ? static_cast<Xmm>(Zmm(r)) : bytes == 32 ? static_cast<Xmm>(Ymm(r)) : Xmm(r);
+  }
+  static Xmm half_of(const Xmm& x) { return x.isZMM() ? static_cast<Xmm>(Ymm(x.getIdx())) : Xmm(x.getIdx()); }
+  Xmm in(NodeId id) const { return in(register_[index(id)], f_.at(id).kind); }
+
+  Xbyak::RegExp base(std::size_t operand) {
+    if (operand < kBases.size()) return Xbyak::Reg64(kBases[operand]);
+    mov(rax, ptr[rdi + 8 * operand]);
+    return rax;
+  }
+  Address element(std::size_t operand, int vector) {
+    const Operand& o = operands_[operand];
+    const int item = o.truth ? 1 : static_cast<int>(bytes_of(o.kind));
+    return ptr[base(operand) + rcx * item + vector * lanes_ * item];
+  }
+  Address constant(Kind kind, std::uint64_t bits) {
+    const auto it = std::find(constants_.begin(), constants_.end(), std::pair(kind, bits));
+    const auto at = static_cast<int>(it - constants_.begin());
+    if (it == constants_.end()) constants_.emplace_back(kind, bits);
+    return ptr[rip + pool_ + at * vector_];
+  }
+  Address on_stack(NodeId id) { return ptr[rsp + slot_[index(id)] * vector_]; }
+
+  // ---- registers
+  int take() {
+    int best = kNone, last = kNone;
+    for (int r = 0; r < registers_; ++r) {
+      if (pinned_ >> r & 1) continue;
+      if (holds_[static_cast<std::size_t>(r)] == kNone) return best = r, pin(best);
+      const int use = next_use(holds_[static_cast<std::size_t>(r)]);
+      if (use > last) last = use, best = r;
+    }
+    leave(best);
+    return pin(best);
+  }
+  int pin(int r) {
+    pinned_ |= 1u << r;
+    return r;
+  }
+  void leave(int r) {
+    NodeId& id = holds_[static_cast<std::size_t>(r)];
+    const Node& n = f_.at(id);
+    const bool elsewhere = n.op == Op::Constant || n.op == Op::Load || slot_[index(id)] != kNone;
+    if (!elsewhere && !dead_before(id)) {
+      slot_[index(id)] = slots_++;
+      vmovups(on_stack(id), in(id));
+    }
+    register_[index(id)] = kNone;
+    id = kNone;
+  }
+  bool dead_before(NodeId id) const { return uses_[index(id)].back() < now_; }
+  void give(NodeId id, int r) {
+    register_[index(id)] = r;
+    holds_[static_cast<std::size_t>(r)] = id;
+  }
+  void drop(NodeId id) {
+    if (const int r = register_[index(id)]; r != kNone)
+      holds_[static_cast<std::size_t>(r)] = kNone, register_[index(id)] = kNone;
+  }
+
+  // ---- operands of an instruction
+  Xmm held(NodeId id) {
+    const Node& n = f_.at(id);
+    if (register_[index(id)] == kNone) {
+      const int r = take();
+      const Xmm to = in(r, n.kind);
+      if (n.op == Op::Constant)
+        vmovups(to, constant(n.kind, n.value));
+      else if (slot_[index(id)] != kNone)
+        vmovups(to, on_stack(id));
+      else
+        load(to, n);
+      give(id, r);
+    }
+    pin(register_[index(id)]);
+    return in(id);
+  }
+  void load(const Xmm& to, const Node& n) {
+    const Address from = element(n.value, n.vector);
+    if (operands_[n.value].truth && one_) {
+      movzx(eax, from);
+      vmovd(to, eax);
+    } else if (operands_[n.value].truth) {
+      vpmovzxbd(to, from);
+    } else if (one_) {
+      return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
+    } else {
+      return vmovups(to, from);
+    }
+    as_mask(to);
+  }
+  void as_mask(const Xmm& x) {
+    vpslld(x, x, 31);
+    vpsrad(x, x, 31);
+  }
+  // In a register or in memory.
+  const Xbyak::Operand& held_or_there(NodeId id) {
+    const Node& n = f_.at(id);
+    if (register_[index(id)] == kNone) {
+      if (n.op == Op::Constant) return there_ = constant(n.kind, n.value);
+      if (slot_[index(id)] != kNone) return there_ = on_stack(id);
+      if (n.op == Op::Load && !operands_[n.value].truth && !one_ && dead(id))
+        return there_ = element(n.value, n.vector);
+    }
+    return here_ = held(id);
+  }
+
+  static constexpr int kMost = 32;
+  const Formula& f_;
+  std::span<const Operand> operands_;
+  std::vector<std::vector<int>> uses_;  // of each node: by which, in order; the number of nodes: it is stored
+  std::vector<int> register_, slot_;    // of each node
+  std::array<NodeId, kMost> holds_;     // of each register
+  std::vector<std::pair<Kind, std::uint64_t>> constants_;
+  Xbyak::Label pool_;  // of them
+  Address there_ = ptr[rsp];
+  Xmm here_;
+  std::uint32_t pinned_ = 0;
+  int now_ = 0, slots_ = 0, lanes_ = 0;  // now: the node whose code is written
+  int registers_, vector_;               // their number; bytes of each
+  bool one_;
+};
+
+}  // namespace shard::runtime::generated
