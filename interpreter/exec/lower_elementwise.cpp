@@ -221,9 +221,11 @@ class ElementUnit {
     if (std::any_of(order.begin(), order.end(), [&](const Anchor& a) { return a.before > lead; }))
       order = anchored(distinct, 0);  // a row is not taken apart
     std::vector<StridedView> made;
+    std::vector<bool> own;
     for (ir::Var v : outputs_) {
       const StridedView* wanted = l_.wanted(v, order);
       made.push_back(wanted ? *wanted : l_.fresh(dtype(v), order, l_.type(v).shape));
+      own.push_back(!wanted);
     }
     std::vector<View> in, out;
     for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
@@ -233,17 +235,18 @@ class ElementUnit {
     if (!l_.around().measure)
       run =
           RunElements{std::make_shared<runtime::ElementKernel>(std::move(program_), in, out), &l_.around().pool.stop()};
-    l_.step(std::move(run), inputs_, made, in_place(made, distinct));
+    l_.step(std::move(run), inputs_, made, in_place(made, own, distinct));
     l_.put(outputs_, made);
   }
 
   // An output may go over an input that is read element for element, by nothing else in another way.
-  Lowering::InPlace in_place(const std::vector<StridedView>& made, AxisSet distinct) const {
+  Lowering::InPlace in_place(const std::vector<StridedView>& made, const std::vector<bool>& own,
+                             AxisSet distinct) const {
     Lowering::InPlace pairs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (!alone(inputs_, i) || inputs_[i].distinct != distinct) continue;
       for (std::size_t o = 0; o < made.size(); ++o)
-        if (made[o].dtype == inputs_[i].dtype && made[o].shape == inputs_[i].shape && lies_as(inputs_[i], made[o]))
+        if (own[o] && made[o].dtype == inputs_[i].dtype && made[o].shape == inputs_[i].shape && lies_as(inputs_[i], made[o]))
           pairs.emplace_back(static_cast<int>(o), static_cast<int>(i));
     }
     return pairs;

@@ -1,5 +1,6 @@
 // Rows that show elements otherwise: a view of where the operand lies, or of a copy of it between zeros.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "interpreter/exec/draft.h"
@@ -53,6 +54,76 @@ StridedView Lowering::framed(const StridedView& p, const ir::Pairs& frame) {
       {}, {out});
   copy_into(p, inner);
   return out;
+}
+
+// ---- joins
+namespace {
+
+// Operand i where it lies in the whole.
+StridedView part_of(const StridedView& whole, const Node& n, std::size_t i, const ir::Graph& g) {
+  const auto rank = static_cast<std::int64_t>(whole.shape.size());
+  const std::int64_t axis = n.attrs.integer("axis");
+  const auto d = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  StridedView part = whole;
+  for (std::size_t k = 0; k < i; ++k) part.offset += g.type(n.inputs[k]).shape[d] * whole.strides[d];
+  part.shape = g.type(n.inputs[i]).shape;
+  return part;
+}
+
+}  // namespace
+
+// Arrays that are joined are written where they then lie, by a program that makes them for this alone and where they
+// lie in one piece.
+void Lowering::lay_out_joins(const std::vector<Unit>& units) {
+  if (around_.exact) return;
+  std::vector<int> uses(g_.types.size(), 0);
+  std::vector<char> made_by_program(g_.types.size(), 0);
+  std::vector<const Node*> reshapes(g_.types.size(), nullptr);
+  for (const Unit& u : units)
+    for (int i : u.nodes) {
+      const Node& n = node(i);
+      for (ir::Var v : n.inputs) ++uses[at(v)];
+      for (ir::Var v : n.outputs) made_by_program[at(v)] = u.elementwise;
+      if (n.op == around_.table.core().reshape && !u.elementwise) reshapes[at(n.outputs[0])] = &n;
+    }
+  // What a program writes for `x`, and where, if it can.
+  const auto written = [&](ir::Var x, StridedView part) -> std::optional<std::pair<ir::Var, StridedView>> {
+    while (true) {
+      if (uses[at(x)] != 1 || result_[at(x)] || axes(x) != part.distinct || wanted_places_.contains(x.id)) return {};
+      const Node* n = reshapes[at(x)];
+      if (!n) break;
+      auto before = reshaped(part, type(n->inputs[0]).shape);
+      if (!before) return {};
+      part = *std::move(before);
+      x = n->inputs[0];
+    }
+    if (!made_by_program[at(x)] || !runtime::is_contiguous(view_of(part, part.distinct.list(), mesh_))) return {};
+    return std::pair(x, std::move(part));
+  };
+  for (const Unit& u : units) {
+    const Node& n = node(u.nodes.front());
+    if (u.nodes.size() != 1 || n.op != around_.table.core().concat || wanted_places_.contains(n.outputs[0].id)) continue;
+    const ir::Var v = n.outputs[0];
+    StridedView whole = dense_place(kNoStorage, type(v).dtype, axes(v), type(v).shape, mesh_);
+    const auto each = [&](auto f) {
+      for (std::size_t i = 0; i < n.inputs.size(); ++i)
+        if (auto w = written(n.inputs[i], part_of(whole, n, i, g_))) f(*w);
+    };
+    bool any = false;
+    each([&](const auto&) { any = true; });
+    if (!any) continue;
+    whole = fresh(type(v).dtype, axes(v), type(v).shape);
+    draft_.at(whole.storage).value = v;
+    each([&](auto& w) { write_to(w.first, std::move(w.second)); });
+    joins_.emplace(v.id, std::move(whole));
+  }
+}
+
+void Lowering::emit_join(const Node& n) {
+  const StridedView& whole = joins_.at(n.outputs[0].id);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i)
+    if (place(n.inputs[i]).storage != whole.storage) copy_into(place(n.inputs[i]), part_of(whole, n, i, g_));
+  put(n.outputs[0], whole);
 }
 
 }  // namespace shard::exec

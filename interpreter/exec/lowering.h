@@ -134,6 +134,8 @@ class Lowering {
                                       bool same_layout, const Donors* wanted);
   void emit_node(const ir::Node& n);
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
+  void lay_out_joins(const std::vector<Unit>& units);
+  void emit_join(const ir::Node& n);
   StridedView framed(const StridedView& p, const ir::Pairs& frame);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
   Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
@@ -145,6 +147,7 @@ class Lowering {
   std::vector<StridedView> places_;
   std::vector<char> needed_, result_;
   std::map<std::int32_t, StridedView> wanted_places_;
+  std::map<std::int32_t, StridedView> joins_;  // what is joined of arrays of which some are written there
   std::vector<const ir::Node*> originals_;
   Draft draft_;
   std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;  // constants made so far
