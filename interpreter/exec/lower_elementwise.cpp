@@ -246,7 +246,8 @@ class ElementUnit {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (!alone(inputs_, i) || inputs_[i].distinct != distinct) continue;
       for (std::size_t o = 0; o < made.size(); ++o)
-        if (own[o] && made[o].dtype == inputs_[i].dtype && made[o].shape == inputs_[i].shape && lies_as(inputs_[i], made[o]))
+        if (own[o] && made[o].dtype == inputs_[i].dtype && made[o].shape == inputs_[i].shape &&
+            lies_as(inputs_[i], made[o]))
           pairs.emplace_back(static_cast<int>(o), static_cast<int>(i));
     }
     return pairs;

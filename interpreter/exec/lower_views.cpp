@@ -102,7 +102,8 @@ void Lowering::lay_out_joins(const std::vector<Unit>& units) {
   };
   for (const Unit& u : units) {
     const Node& n = node(u.nodes.front());
-    if (u.nodes.size() != 1 || n.op != around_.table.core().concat || wanted_places_.contains(n.outputs[0].id)) continue;
+    if (u.nodes.size() != 1 || n.op != around_.table.core().concat || wanted_places_.contains(n.outputs[0].id))
+      continue;
     const ir::Var v = n.outputs[0];
     StridedView whole = dense_place(kNoStorage, type(v).dtype, axes(v), type(v).shape, mesh_);
     const auto each = [&](auto f) {

@@ -56,6 +56,11 @@ std::int64_t bytes_moved(const runtime::Type& global, const runtime::Mesh& mesh,
 // column `with_maker`): what lies between them is never made. Regions too. Nothing where no pair is.
 std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- few_elements.cpp
+// In loops and branches arrays of up to four elements that are joined of numbers are these numbers, where something is
+// done to them or they are taken apart again. Nothing where none is.
+std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- early_sums.cpp
 // Sums over devices brought to the contractions whose terms they add up: psum(c * dot(x, y)) becomes c * psum(dot(x,
 // y)), and a psum_scatter a psum of which each device sees its part. So that the terms of single devices are never

@@ -96,6 +96,7 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
     analyse();
   };
   becomes(with_makers(table, out.local), "with makers");
+  becomes(without_small_joins(table, out.local), "few elements");
   if (options.passes.early_sums && mesh) becomes(with_early_sums(table, out.local, out.distinct, *mesh), "early sums");
   becomes(with_early_shrinks(out.local), "early shrinks");
   out.results = std::move(results);

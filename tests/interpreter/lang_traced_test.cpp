@@ -72,6 +72,22 @@ TEST_CASE("long loops of few elements, whose turns are run together") {
           "true true true\n");
 }
 
+TEST_CASE("loops over arrays of a few numbers that are joined and taken apart") {
+  // Fibonacci's numbers, in a vector and in a matrix; a loop by hand, whose result for (a, b) near (1, 2) is (8 a - 8,
+  // 4 a - 5).
+  CHECK(run("jit fn f(c) = scan(fn(c, _) { let d = stack([c[1], c[0] + c[1]]); (d, d * 2) }, c, arange(30))\n"
+            "let (c, y) = f(array([0, 1]))\nprint(c, y[-1], y.shape)") ==
+        "[ 832040 1346269] [1664080 2692538] (30, 2)\n");
+  CHECK(run("jit fn g(m) = scan(fn(m, _) { let n = stack([m[0, 0] + m[0, 1], m[0, 0], m[1, 0] + m[1, 1], m[1, "
+            "0]]).reshape([2, 2]); (n.T.T, sum(n, axis: 0)) }, m, arange(20))\n"
+            "let (m, s) = g(eye(2, dtype: i32))\nprint(m.reshape([4]), s[-1])") ==
+        "[10946  6765  6765  4181] [17711 10946]\n");
+  CHECK(
+      run("jit fn h(x) { let s = stack([x[0], x[1]]); let i = 0; while i < 5 { s = where(s > 3, stack([s[1], s[0]]) - "
+          "1, s * stack([2.0, 3.0])); i = i + 1 }; s }\n"
+          "print(h(array([1.0, 2.0])), grad(fn(x) = sum(h(x)))(array([1.0, 2.0])))") == "[ 0. -1.] [12.  0.]\n");
+}
+
 TEST_CASE("host numbers stay known under trace, and are guarded where their value is needed") {
   CHECK(run("jit fn f(n, x) { let m = n * 2 + 1; let t = 0; for i in 0..m { t += i }; if n > 2 { x[:m] } else { x } + "
             "t }\n"

@@ -1,0 +1,137 @@
+// Arrays of few elements that a loop joins of numbers (`stack([x, y, z])`) and takes apart again, as these numbers:
+// what is done to them is then one program of scalars, and no array is made between.
+#include <algorithm>
+#include <map>
+
+#include "interpreter/ir/builder.h"
+#include "interpreter/transform/passes.h"
+#include "interpreter/transform/regions.h"
+
+namespace shard::transform {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Var;
+using ir::Vars;
+using runtime::Shape;
+
+constexpr std::int64_t kFew = 4;  // of more a vector's instructions are fewer
+
+class Apart {
+ public:
+  Apart(const ir::OpTable& table, const Graph& g)
+      : g_(g), core_(table.core()), b_(builder_like(table, g)), now_(b_, g) {}
+
+  // Nothing where no join is taken apart.
+  std::optional<Graph> run() {
+    now_.params();
+    for (const Node& n : g_.nodes) {
+      const ir::SpanScope scope(b_, n.span);
+      if (joins(n) || computes(n) || shows(n)) continue;
+      for (Var v : n.inputs) whole(v);
+      now_.node(n);
+    }
+    for (Var v : g_.results) whole(v);
+    return any_ ? std::optional(without_dead_code(b_.table(), now_.finish())) : std::nullopt;
+  }
+
+ private:
+  std::int64_t count(Var v) const { return runtime::numel(g_.type(v).shape); }
+  bool apart(Var v) const { return parts_.contains(v.id); }
+  bool few(const Node& n) const {
+    return n.outputs.size() == 1 && count(n.outputs[0]) <= kFew && count(n.outputs[0]) > 0;
+  }
+
+  Var scalar(Var made) { return b_.type(made).shape.empty() ? made : ir::reshape(b_, made, {}); }
+  // Element i of a value of the old graph, row-major.
+  Var element(Var v, std::int64_t i) {
+    if (const auto it = parts_.find(v.id); it != parts_.end()) return it->second[static_cast<std::size_t>(i)];
+    if (count(v) == 1) return scalar(now_[v]);
+    const Var flat = ir::reshape(b_, now_[v], {count(v)});
+    return scalar(
+        b_.emit1(*core_.slice, {flat}, {{"start", ir::Ints{i}}, {"limit", ir::Ints{i + 1}}, {"step", ir::Ints{1}}}));
+  }
+  // The value as an array again, for who wants one.
+  void whole(Var v) {
+    if (!apart(v) || now_[v].valid()) return;
+    Vars ones;
+    for (Var part : parts_[v.id]) ones.push_back(ir::reshape(b_, part, {1}));
+    const Var line = ones.size() == 1 ? ones[0] : b_.emit(*core_.concat, ones, {{"axis", std::int64_t{-1}}}).at(0);
+    now_[v] = ir::reshape(b_, line, g_.type(v).shape);
+  }
+
+  bool joins(const Node& n) {
+    if (n.op != core_.concat || !few(n) ||
+        std::any_of(n.inputs.begin(), n.inputs.end(), [&](Var v) { return count(v) != 1; }))
+      return false;
+    Vars parts;
+    for (Var v : n.inputs) parts.push_back(element(v, 0));
+    parts_[n.outputs[0].id] = std::move(parts);
+    return true;
+  }
+
+  // The same operation for each element.
+  bool computes(const Node& n) {
+    if (!std::holds_alternative<runtime::Code>(n.op->kernel) || !few(n) ||
+        std::none_of(n.inputs.begin(), n.inputs.end(), [&](Var v) { return apart(v); }) ||
+        std::any_of(n.inputs.begin(), n.inputs.end(), [&](Var v) { return count(v) > kFew; }))
+      return false;
+    const Shape& shape = g_.type(n.outputs[0]).shape;
+    Vars parts;
+    for (std::int64_t i = 0; i < count(n.outputs[0]); ++i) {
+      Vars in;
+      for (Var v : n.inputs) {
+        const runtime::Strided seen =
+            runtime::broadcast({g_.type(v).shape, runtime::row_major(g_.type(v).shape), 0}, shape);
+        in.push_back(element(v, place(seen, i)));
+      }
+      parts.push_back(b_.emit(*n.op, in, n.attrs).at(0));
+    }
+    parts_[n.outputs[0].id] = std::move(parts);
+    return any_ = true;
+  }
+
+  bool shows(const Node& n) {
+    const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel);
+    if (!view || view->frame || !few(n) || !apart(n.inputs[0])) return false;
+    const Shape &from = g_.type(n.inputs[0]).shape, &to = g_.type(n.outputs[0]).shape;
+    const auto seen = view->strides({from, runtime::row_major(from), 0}, n.attrs, to);
+    if (!seen) return false;
+    Vars parts;
+    for (std::int64_t i = 0; i < count(n.outputs[0]); ++i) parts.push_back(element(n.inputs[0], place(*seen, i)));
+    parts_[n.outputs[0].id] = std::move(parts);
+    return any_ = true;
+  }
+
+  // Where element i of what is seen lies.
+  static std::int64_t place(const runtime::Strided& seen, std::int64_t i) {
+    std::int64_t at = seen.offset;
+    for (std::size_t d = seen.shape.size(); d-- > 0; i /= seen.shape[d]) at += i % seen.shape[d] * seen.strides[d];
+    return at;
+  }
+
+  const Graph& g_;
+  const ir::CoreOps& core_;
+  ir::Builder b_;
+  ir::GraphCopy now_;
+  std::map<std::int32_t, Vars> parts_;  // by value of the old graph: its elements
+  bool any_ = false;
+};
+
+}  // namespace
+
+std::optional<Graph> without_small_joins(const ir::OpTable& table, const Graph& graph) {
+  Graph out = graph;
+  bool any = false;
+  for (Node& n : out.nodes)
+    for (auto& r : n.regions) {
+      auto inside = without_small_joins(table, *r);
+      const Graph& body = inside ? *inside : *r;
+      if (auto apart = Apart(table, body).run()) inside = std::move(apart);
+      if (inside) r = share(std::move(*inside)), any = true;
+    }
+  return any ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace shard::transform
