@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/ir/linear.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/passes.h"
 
 namespace shard::transform {
@@ -50,6 +52,34 @@ Var real_part(ir::Builder& b, const Shape& local, const BlockedDim& of) {
   return b.emit1(*b.core().lt, {here, ir::broadcast_to(b, count, line)}, {});
 }
 
+// Zeros behind the end of what is linear in a smaller operand, along a dimension that comes from there, by zeros behind
+// the end of that operand.
+std::optional<Var> filled_before(ir::Builder& b, Var x, const BlockedDim& of) {
+  constexpr std::size_t kNear = 256;  // nodes that are looked at: whoever asks has hardly made more meanwhile
+  const auto& nodes = b.graph().nodes;
+  for (std::size_t k = nodes.size(); k-- > 0 && k + kNear >= nodes.size();) {
+    const ir::Node& n = nodes[k];
+    if (n.outputs.size() != 1 || n.outputs[0] != x) continue;
+    const std::vector<ir::Type> in = types_of(b.graph(), n.inputs);
+    const auto linear = ir::linear({*n.op, in, n.attrs, n.regions, &b.graph(), n.inputs});
+    const RuleRef rule = linear && !linear->jointly ? local_rule(*n.op, in, n.attrs, n.rule) : RuleRef();
+    if (!rule || rule->results[0][of.dim].size() != 1) return std::nullopt;
+    const int f = rule->results[0][of.dim][0];
+    for (std::size_t i = 0; i < in.size() && rule->factor(f).kind == ir::FactorKind::Pass; ++i) {
+      const auto d = ir::dimension_with(rule->operands[i], f);
+      if (!d || rule->operands[i][*d].size() != 1 || !linear->in[i] ||
+          runtime::numel(in[i].shape) >= runtime::numel(b.type(x).shape))
+        continue;
+      const ir::Node made = n;  // the graph grows
+      ir::Vars inputs = made.inputs;
+      inputs[i] = filled(b, inputs[i], {*d, of.axes, of.size}, FactorReduce::Sum);
+      return b.append(*made.op, std::move(inputs), made.attrs, made.regions, {b.type(x)}, made.rule).at(0);
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 std::int64_t padded(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts * parts; }
 
 }  // namespace
@@ -71,6 +101,8 @@ Var filled(ir::Builder& b, Var x, const BlockedDim& of, FactorReduce how) {
   std::int64_t held = type.shape[of.dim];
   for (AxisId a : of.axes) held *= b.graph().mesh->size_of(a);
   if (held == of.size) return x;
+  if (how == FactorReduce::Sum)
+    if (const auto made = filled_before(b, x, of)) return *made;
   Var real = ir::broadcast_to(b, real_part(b, type.shape, of), type.shape);
   return ir::select(b, real, x, ir::broadcast_to(b, identity_of(b, how, type.kind()), type.shape));
 }
