@@ -208,9 +208,7 @@ void Lowering::copy_into(const StridedView& from, const StridedView& to) {
   auto bytes = static_cast<std::size_t>(runtime::numel(in.shape)) * size_of(in.dtype);
   copies(static_cast<std::int64_t>(bytes));
   if (plain && bytes <= 4096) {
-    step([bytes](void* const* i,
-                 void* const* o) { std::copy_n(static_cast<const char*>(*i), bytes, static_cast<char*>(*o)); },
-         {from}, {to});
+    step(RunCopy{bytes}, {from}, {to});
     return;
   }
   step(

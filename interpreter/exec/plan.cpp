@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <variant>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
@@ -98,7 +99,7 @@ class Room {
     std::fill_n(data_, n, T{});
   }
   T& operator[](std::size_t i) { return data_[i]; }
-  T* at(std::size_t i) { return data_ + i; }
+  T* at(std::size_t i) const { return data_ + i; }
 
  private:
   std::array<T, kFew> few_;
@@ -128,18 +129,48 @@ class Turns {
       at_[i] = address(plan_, loc, r, base_[slot]), at_[n + i] = address(plan_, loc, r, base_[slots_ + slot]);
       if (step_[slot]) moving_.emplace_back(i, 2 * step_[slot]);
     }
-    const auto* only = plan_.steps.size() == 1 ? plan_.steps[0].kernel.target<RunElements>() : nullptr;
-    if (only && plan_.steps[0].first == 0 && !r.hooks.timing) elements_ = only->kernel.get();
+    slow_ = plan_.steps.empty() || r.hooks.timing ||
+            !std::all_of(plan_.steps.begin(), plan_.steps.end(), [](const Step& s) {
+              return !s.control && (s.kernel.target<RunElements>() || s.kernel.target<RunCopy>());
+            });
   }
+  // Whether all steps are quick: machine code of few elements, and copies. From then on turns are run by `quick_turn`.
+  bool quick(std::int64_t turn) {
+    if (!quick_.empty()) return true;
+    if (slow_ || turn < next_look_) return false;
+    next_look_ = 2 * turn + 64;  // code is made when there has been enough to do
+    const std::size_t n = plan_.locs.size();
+    std::vector<Quick> all;
+    for (const Step& s : plan_.steps) {
+      std::vector<runtime::ElementTurns::Moving> moving;
+      for (const auto& [i, bytes] : moving_)
+        if (i >= s.first && i < s.first + s.ins + s.outs) moving.emplace_back(i - s.first, bytes);
+      void *const *even = at_.at(s.first), *const *odd = at_.at(n + s.first);
+      if (const auto* copy = s.kernel.target<RunCopy>()) {
+        all.emplace_back(Copy{copy->bytes, {even[0], odd[0]}, {even[1], odd[1]}, {0, 0}});
+        for (const auto& [which, bytes] : moving) std::get<Copy>(all.back()).moves[which] = bytes;
+      } else if (auto turns = s.kernel.target<RunElements>()->kernel->turns({even, odd}, moving)) {
+        all.emplace_back(*std::move(turns));
+      } else {
+        return false;
+      }
+    }
+    quick_ = std::move(all);
+    return true;
+  }
+  void quick_turn(std::int64_t turn) {
+    for (Quick& q : quick_)
+      if (auto* code = std::get_if<runtime::ElementTurns>(&q))
+        code->run(turn);
+      else
+        std::get_if<Copy>(&q)->run(turn);
+  }
+
   // So many turns at most; how many.
   std::int64_t run(Run& r, std::int64_t turn, std::int64_t most = 1) {
     const std::size_t n = plan_.locs.size();
-    if (elements_ && most > 1 && elements_->run_turns({turn, most, {at_.at(0), at_.at(n)}, moving_})) {
-      for (const auto& [i, step] : moving_)
-        for (const std::int64_t kind : {turn, turn + 1}) {
-          void*& p = at_[i + (kind % 2 ? n : 0)];
-          p = moved(p, step * ((most + (kind == turn ? 1 : 0)) / 2));
-        }
+    if (most > 1 && quick(turn)) {
+      for (std::int64_t t = turn; t < turn + most; ++t) quick_turn(t);
       return most;
     }
     void** const at = at_.at(turn % 2 ? n : 0);
@@ -152,8 +183,22 @@ class Turns {
   }
 
  private:
+  struct Copy {
+    std::size_t bytes;
+    std::array<void*, 2> from, to;  // in even and in odd turns
+    std::array<std::int64_t, 2> moves;
+    void run(std::int64_t turn) {
+      void *&source = from[static_cast<std::size_t>(turn & 1)], *&target = to[static_cast<std::size_t>(turn & 1)];
+      std::memcpy(target, source, bytes);
+      source = moved(source, moves[0]), target = moved(target, moves[1]);
+    }
+  };
+  using Quick = std::variant<runtime::ElementTurns, Copy>;
+
   const Plan& plan_;
-  const runtime::ElementKernel* elements_ = nullptr;  // the plan is this alone
+  bool slow_ = true;
+  std::int64_t next_look_ = 0;
+  std::vector<Quick> quick_;  // by step
   std::size_t slots_;
   Room<void*, 32> base_;  // by slot, of even turns, then of odd ones
   Room<std::int64_t, 16> step_;
@@ -203,11 +248,20 @@ void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const
   ask.begin(r);
   turns.begin(r);
   std::int64_t t = 0;
-  for (;; ++t) {
+  for (bool goes_on = true; goes_on;) {
     r.turn(true);
+    if (ask.quick(t) && turns.quick(t)) {
+      const std::int64_t first = t;
+      for (; t < first + runtime::Stop::kSteps - 1; ++t) {
+        ask.quick_turn(t);
+        if (!(goes_on = mine[verdict])) break;
+        turns.quick_turn(t);
+      }
+      r.turn(true, t - first);
+      continue;
+    }
     ask.run(r, t);
-    if (!mine[verdict]) break;
-    turns.run(r, t);
+    if ((goes_on = mine[verdict])) turns.run(r, t++);
   }
   for (std::size_t i = 0; t % 2 && i < carry; ++i)
     if (!in_place[i]) take(out[i], mine + buffers[i], carry_bytes[i]);

@@ -89,19 +89,21 @@ class Apart {
       parts.push_back(b_.emit(*n.op, in, n.attrs).at(0));
     }
     parts_[n.outputs[0].id] = std::move(parts);
-    return any_ = true;
+    any_ = any_ || count(n.outputs[0]) > 1;
+    return true;
   }
 
   bool shows(const Node& n) {
     const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel);
-    if (!view || view->frame || !few(n) || !apart(n.inputs[0])) return false;
+    if (!view || view->frame || !few(n) || !(apart(n.inputs[0]) || count(n.inputs[0]) == 1)) return false;
     const Shape &from = g_.type(n.inputs[0]).shape, &to = g_.type(n.outputs[0]).shape;
     const auto seen = view->strides({from, runtime::row_major(from), 0}, n.attrs, to);
     if (!seen) return false;
     Vars parts;
     for (std::int64_t i = 0; i < count(n.outputs[0]); ++i) parts.push_back(element(n.inputs[0], place(*seen, i)));
     parts_[n.outputs[0].id] = std::move(parts);
-    return any_ = true;
+    any_ = any_ || count(n.inputs[0]) > 1;
+    return true;
   }
 
   // Where element i of what is seen lies.

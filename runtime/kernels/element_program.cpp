@@ -360,10 +360,11 @@ ElementKernel::ElementKernel(ElementProgram program, std::span<const View> input
     : impl_(new Impl(ElementPlan(program, inputs, outputs))) {}
 ElementKernel::~ElementKernel() = default;
 ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
-bool ElementKernel::run_turns(const ElementTurns& turns) const {
-  const ElementCode* const code = impl_->plan.few ? impl_->ready.load(std::memory_order_acquire) : nullptr;
-  if (code) code->run_turns(turns, impl_->plan.inputs.size(), impl_->plan.count);
-  return code != nullptr;
+std::optional<ElementTurns> ElementKernel::turns(std::array<void* const*, 2> operands,
+                                                 std::span<const ElementTurns::Moving> moving) const {
+  const ElementPlan& p = impl_->plan;
+  const ElementCode* const code = p.few ? impl_->ready.load(std::memory_order_acquire) : nullptr;
+  return code ? std::optional(code->turns(p.inputs.size(), p.count, operands, moving)) : std::nullopt;
 }
 bool ElementKernel::generate() const { return impl_->generated() != nullptr; }
 

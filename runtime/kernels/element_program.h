@@ -43,12 +43,19 @@ struct ElementProgram {
   bool is_of_row(std::uint16_t r) const { return r < of_row.size() && of_row[r]; }
 };
 
-// Turns of a loop, of which even and odd ones have operands of their own (inputs, then outputs): at[turn % 2]. Some
-// move on by so many bytes after each turn of their kind.
+// The machine code of a program of few elements, in turns of a loop: even and odd ones have addresses of their own,
+// some of which move on by so many bytes after each turn of their kind.
 struct ElementTurns {
-  std::int64_t first, count;
-  std::array<void* const*, 2> at;
-  std::span<const std::pair<std::size_t, std::int64_t>> moving;
+  using Moving = std::pair<std::size_t, std::int64_t>;  // which, bytes
+  void (*code)(unsigned char* const* at, std::int64_t n) = nullptr;
+  std::int64_t count = 0;  // elements
+  std::array<std::vector<unsigned char*>, 2> at = {};
+  std::vector<Moving> moving = {};
+  void run(std::int64_t turn) {
+    std::vector<unsigned char*>& now = at[static_cast<std::size_t>(turn & 1)];
+    code(now.data(), count);
+    for (const auto& [i, bytes] : moving) now[i] += bytes;
+  }
 };
 
 // Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the
@@ -62,8 +69,10 @@ class ElementKernel {
   ElementKernel(ElementKernel&&) noexcept;
   // Outputs may alias inputs of the same shape and type.
   void run(void* const* inputs, void* const* outputs, const Stop* stop = nullptr) const;
-  // Many runs at once, where the program is of few elements and there is machine code of it; else false.
-  bool run_turns(const ElementTurns& turns) const;
+  // Of operands (inputs, then outputs) in even and in odd turns, and those that move; nothing where the program is not
+  // of few elements, or has no machine code yet.
+  std::optional<ElementTurns> turns(std::array<void* const*, 2> operands,
+                                    std::span<const ElementTurns::Moving> moving) const;
   // Makes machine code of the program (generated/element_code.h), if that can be, as runs do once they have had enough
   // to do: the same bits, sooner. Whether there is any.
   bool generate() const;

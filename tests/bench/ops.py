@@ -110,9 +110,11 @@ def main():
     p.add_argument('names', nargs='*')
     p.add_argument('--python', default=sys.executable)
     a = p.parse_args()
-    rows, name = [], ''
+    rows, whose = [], ''
     for row in ROWS:
-        name = f'{name}: {row[0]}' if row[0].startswith(('its', 'the same')) else row[0]
+        more = row[0].startswith(('its', 'the same'))
+        if not more: whose = row[0]
+        name = f'{whose}: {row[0]}' if more else row[0]
         if not a.names or any(n in name for n in a.names): rows.append((name, *row[1:]))
     ours, theirs = programs(rows)
     with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:

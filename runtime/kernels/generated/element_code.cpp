@@ -215,23 +215,18 @@ void ElementCode::run_few(void* const* inputs, void* const* outputs, std::int64_
   part.code.run(at.data(), count);
 }
 
-void ElementCode::run_turns(const ElementTurns& turns, std::size_t inputs, std::int64_t count) const {
+ElementTurns ElementCode::turns(std::size_t inputs, std::int64_t count, std::array<void* const*, 2> operands,
+                                std::span<const ElementTurns::Moving> moving) const {
   const Part& part = parts[0];
-  std::array<std::array<unsigned char*, kMostOperands>, 2> at;
-  std::array<std::pair<std::size_t, std::int64_t>, kMostOperands> moving;
-  std::size_t moves = 0;
+  ElementTurns out{part.code.run, count, {}, {}};
   for (std::size_t i = 0; i < part.places.size(); ++i) {
     const Place& p = part.places[i];
     const std::size_t operand = p.stored ? inputs + p.array : p.array;
-    for (std::size_t odd : {0, 1}) at[odd][i] = static_cast<unsigned char*>(turns.at[odd][operand]);
-    for (const auto& [moved, bytes] : turns.moving)
-      if (moved == operand) moving[moves++] = {i, bytes};
+    for (std::size_t odd : {0, 1}) out.at[odd].push_back(static_cast<unsigned char*>(operands[odd][operand]));
+    for (const auto& [moved, bytes] : moving)
+      if (moved == operand) out.moving.emplace_back(i, bytes);
   }
-  for (std::int64_t turn = turns.first; turn < turns.first + turns.count; ++turn) {
-    auto& now = at[static_cast<std::size_t>(turn & 1)];
-    part.code.run(now.data(), count);
-    for (std::size_t m = 0; m < moves; ++m) now[moving[m].first] += moving[m].second;
-  }
+  return out;
 }
 
 void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row) const {

@@ -38,7 +38,8 @@ struct ElementCode {
   // One part, and all operands lie as the elements do: no tiles are needed. Of a program of few elements all code is.
   bool whole = false;
   void run_few(void* const* inputs, void* const* outputs, std::int64_t count) const;
-  void run_turns(const ElementTurns& turns, std::size_t inputs, std::int64_t count) const;
+  ElementTurns turns(std::size_t inputs, std::int64_t count, std::array<void* const*, 2> operands,
+                     std::span<const ElementTurns::Moving> moving) const;
 };
 
 // Null: there is nothing to gain.
