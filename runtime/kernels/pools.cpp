@@ -2,6 +2,7 @@
 // first is the largest, and a nan is larger than all else.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -38,8 +39,7 @@ class Walk {
 
   // f(where the window's first channel is in `made`, its places in order). `apart`: no two windows write to the same
   // place, so that tasks may share an entry.
-  template <class F>
-  void run(bool apart, F f) const {
+  void run(bool apart, const std::function<void(std::int64_t made, std::span<const Place>)>& f) const {
     const std::int64_t unit = apart ? 1 : each_, work = std::max<std::int64_t>(1, numel(w_.size) * channels * unit);
     if (each_ == 0 || channels == 0) return;
     spread(entries_.count(entries_.rank) * each_ / unit, std::max<std::int64_t>(1, kPoolWork / work),
@@ -160,6 +160,17 @@ void reduce_rows(Loop line_of, const View& x, const View& out, const Windows& w,
   });
 }
 
+template <class F>
+void visit_floats(DType t, F f) {
+  switch (t) {
+    case DType::F16: return f(Half{});
+    case DType::BF16: return f(Brain{});
+    case DType::F32: return f(float{});
+    case DType::F64: return f(double{});
+    default: throw RuntimeError("kernel", "windows are picked from of floats, not of " + std::string(name(t)));
+  }
+}
+
 }  // namespace
 
 void window_reduce(Reduce how, const View& x, const View& out, const Windows& w) {
@@ -192,7 +203,7 @@ void window_reduce(Reduce how, const View& x, const View& out, const Windows& w)
 
 void window_pick(const View& x, const View& u, const View& out, const Windows& w) {
   const Walk walk(x, u, out, w);
-  visit(x.dtype, [&](auto t) {
+  visit_floats(x.dtype, [&](auto t) {
     using T = decltype(t);
     walk.run(true, [&](std::int64_t made, std::span<const Place> places) {
       const T *by = x.as<T>(), *from = u.as<T>();
@@ -208,7 +219,7 @@ void window_pick(const View& x, const View& u, const View& out, const Windows& w
 void window_put(const View& x, const View& ct, const View& out, const Windows& w) {
   fill(out, 0, 0);
   const Walk walk(x, out, ct, w);
-  visit(x.dtype, [&](auto t) {
+  visit_floats(x.dtype, [&](auto t) {
     using T = decltype(t);
     walk.run(false, [&](std::int64_t made, std::span<const Place> places) {
       const T *by = x.as<T>(), *from = ct.as<T>() + made;

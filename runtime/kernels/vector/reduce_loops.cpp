@@ -57,6 +57,13 @@ SHARD_LOOP T in_lanes(const T* x, std::int64_t n) {
   return lane[0];
 }
 
+// Whether vectors of 32 bytes are one register; where they are not, loops over lanes are shorter.
+#ifdef __AVX__
+constexpr bool kWide = true;
+#else
+constexpr bool kWide = false;
+#endif
+
 // Lanes as vectors, which stay in registers: as an array the compiler brings them to memory and back.
 template <class T>
 struct Vectors {
@@ -107,7 +114,10 @@ void run_of(const void* data, std::int64_t n, void* result) {
   if constexpr (!kFloating<T>)  // any order gives the same: the compiler's
     for (std::int64_t i = 1; i < n; ++i) r = combined<Op>(r, x[i]);
   else if (n >= kLanes)
-    r = std::is_same_v<Op, Sum> ? sum_in_lanes(x, n) : in_lanes<kLanes, Op, T>(x, n);
+    if constexpr (kWide && std::is_same_v<Op, Sum>)
+      r = sum_in_lanes(x, n);
+    else
+      r = in_lanes<kLanes, Op, T>(x, n);
   else if (n >= kFew)
     r = in_lanes<kFew, Op, T>(x, n);
   else
@@ -181,7 +191,7 @@ struct Pair {
 };
 template <class Op, class T>
 Pair both() {
-  if constexpr (kFloating<T> && (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>))
+  if constexpr (kWide && kFloating<T> && (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>))
     return {extreme_of<Op, T>, rows<Op, T>};
   else
     return {run_of<Op, T>, rows<Op, T>};
