@@ -145,8 +145,13 @@ class ElementUnit {
     for (std::size_t d = lead; d < shape_.size(); ++d) along = along && (seen.strides[d] == 0 || shape_[d] == 1);
     if (!along) return operand(std::move(seen), false);
     seen.shape.resize(lead), seen.strides.resize(lead);
-    const Register once = operand(std::move(seen), true), all = registers_.take(dtype(v), false);
-    program_.code.push_back({Code::Identity, dtype(v), all, once});
+    return repeated(dtype(v), operand(std::move(seen), true));
+  }
+
+  // What has one element a row, along each row.
+  Register repeated(DType t, Register of_row) {
+    const Register all = registers_.take(t, false);
+    program_.code.push_back({Code::Identity, t, all, of_row});
     program_.code.back().repeat = true;
     return all;
   }
@@ -157,11 +162,7 @@ class ElementUnit {
     if (!inner_.count(v.id)) return held_[of_row].at(v.id);
     if (of_row || !is_of_row(v)) return held_[is_of_row(v)].at(v.id);
     const auto [it, fresh] = held_[0].try_emplace(v.id);
-    if (fresh) {
-      it->second = registers_.take(dtype(v), false);
-      program_.code.push_back({Code::Identity, dtype(v), it->second, held_[1].at(v.id)});
-      program_.code.back().repeat = true;
-    }
+    if (fresh) it->second = repeated(dtype(v), held_[1].at(v.id));
     return it->second;
   }
 

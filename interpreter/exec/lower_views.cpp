@@ -75,7 +75,10 @@ StridedView part_of(const StridedView& whole, const Node& n, std::size_t i, cons
 // Arrays that are joined are written where they then lie, by a program that makes them for this alone and where they
 // lie in one piece.
 void Lowering::lay_out_joins(const std::vector<Unit>& units) {
-  if (around_.exact) return;
+  const auto joins = [&](const Unit& u) {
+    return u.nodes.size() == 1 && node(u.nodes[0]).op == around_.table.core().concat;
+  };
+  if (around_.exact || std::none_of(units.begin(), units.end(), joins)) return;
   std::vector<int> uses(g_.types.size(), 0);
   std::vector<char> made_by_program(g_.types.size(), 0);
   std::vector<const Node*> reshapes(g_.types.size(), nullptr);
@@ -102,8 +105,7 @@ void Lowering::lay_out_joins(const std::vector<Unit>& units) {
   };
   for (const Unit& u : units) {
     const Node& n = node(u.nodes.front());
-    if (u.nodes.size() != 1 || n.op != around_.table.core().concat || wanted_places_.contains(n.outputs[0].id))
-      continue;
+    if (!joins(u) || wanted_places_.contains(n.outputs[0].id)) continue;
     const ir::Var v = n.outputs[0];
     StridedView whole = dense_place(kNoStorage, type(v).dtype, axes(v), type(v).shape, mesh_);
     const auto each = [&](auto f) {

@@ -249,17 +249,17 @@ void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const
   turns.begin(r);
   std::int64_t t = 0;
   for (bool goes_on = true; goes_on;) {
-    r.turn(true);
     if (ask.quick(t) && turns.quick(t)) {
       const std::int64_t first = t;
-      for (; t < first + runtime::Stop::kSteps - 1; ++t) {
+      for (; t < first + runtime::Stop::kSteps; ++t) {
         ask.quick_turn(t);
         if (!(goes_on = mine[verdict])) break;
         turns.quick_turn(t);
       }
-      r.turn(true, t - first);
+      r.turn(true, t - first + (goes_on ? 0 : 1));  // the last look counts too
       continue;
     }
+    r.turn(true);
     ask.run(r, t);
     if ((goes_on = mine[verdict])) turns.run(r, t++);
   }

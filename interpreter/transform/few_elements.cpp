@@ -25,6 +25,8 @@ class Apart {
 
   // Nothing where no join is taken apart.
   std::optional<Graph> run() {
+    if (std::none_of(g_.nodes.begin(), g_.nodes.end(), [&](const Node& n) { return of_numbers(n); }))
+      return std::nullopt;
     now_.params();
     for (const Node& n : g_.nodes) {
       const ir::SpanScope scope(b_, n.span);
@@ -61,10 +63,12 @@ class Apart {
     now_[v] = ir::reshape(b_, line, g_.type(v).shape);
   }
 
+  bool of_numbers(const Node& n) const {
+    return n.op == core_.concat && few(n) &&
+           std::all_of(n.inputs.begin(), n.inputs.end(), [&](Var v) { return count(v) == 1; });
+  }
   bool joins(const Node& n) {
-    if (n.op != core_.concat || !few(n) ||
-        std::any_of(n.inputs.begin(), n.inputs.end(), [&](Var v) { return count(v) != 1; }))
-      return false;
+    if (!of_numbers(n)) return false;
     Vars parts;
     for (Var v : n.inputs) parts.push_back(element(v, 0));
     parts_[n.outputs[0].id] = std::move(parts);
@@ -124,16 +128,17 @@ class Apart {
 }  // namespace
 
 std::optional<Graph> without_small_joins(const ir::OpTable& table, const Graph& graph) {
-  Graph out = graph;
-  bool any = false;
-  for (Node& n : out.nodes)
-    for (auto& r : n.regions) {
-      auto inside = without_small_joins(table, *r);
-      const Graph& body = inside ? *inside : *r;
-      if (auto apart = Apart(table, body).run()) inside = std::move(apart);
-      if (inside) r = share(std::move(*inside)), any = true;
+  std::optional<Graph> out;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (std::size_t k = 0; k < graph.nodes[i].regions.size(); ++k) {
+      const Graph& region = *graph.nodes[i].regions[k];
+      auto inside = without_small_joins(table, region);
+      if (auto apart = Apart(table, inside ? *inside : region).run()) inside = std::move(apart);
+      if (!inside) continue;
+      if (!out) out = graph;
+      out->nodes[i].regions[k] = share(std::move(*inside));
     }
-  return any ? std::optional(std::move(out)) : std::nullopt;
+  return out;
 }
 
 }  // namespace shard::transform

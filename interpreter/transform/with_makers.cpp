@@ -11,7 +11,18 @@ using ir::Graph;
 using ir::Node;
 using ir::Var;
 
+namespace {
+
+bool asks(const Graph& g) {
+  return std::any_of(g.nodes.begin(), g.nodes.end(), [](const Node& n) {
+    return n.op->with_maker || std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return asks(*r); });
+  });
+}
+
+}  // namespace
+
 std::optional<Graph> with_makers(const ir::OpTable& table, const Graph& graph) {
+  if (!asks(graph)) return std::nullopt;
   const std::vector<const Node*> producer = ir::producers(graph);
   std::vector<int> uses = ir::count_uses(graph);
   for (Var v : graph.results) ++uses[at(v)];
@@ -25,7 +36,7 @@ std::optional<Graph> with_makers(const ir::OpTable& table, const Graph& graph) {
       if (auto inside = with_makers(table, *r)) r = share(std::move(*inside)), any = true;
     const Node* maker = n.op->with_maker && uses[at(n.inputs[0])] == 1 ? producer[at(n.inputs[0])] : nullptr;
     const ir::SpanScope scope(b, n.span);
-    const std::vector<ir::Type> in = types_of(graph, n.inputs);
+    const std::vector<ir::Type> in = maker ? types_of(graph, n.inputs) : std::vector<ir::Type>();
     const auto made =
         maker ? n.op->with_maker(b, {*n.op, in, n.attrs, n.regions, &graph, n.inputs}, *maker, now(maker->inputs))
               : std::nullopt;

@@ -96,6 +96,9 @@ TEST_CASE("steps are limited, also those of compiled loops", "[limits]") {
   CHECK(code(engine, [&] { engine.run("fn f() = 1\nfor i in 0..49000 { f() }\nfor i in 0..10000 { f() }"); }) ==
         "steps");
   CHECK(code(engine, [&] { engine.run("jit fn f(x) { while x > 0 { x += 1.0 }; x }\nf(array(1.0))"); }) == "steps");
+  const char* turns = "jit fn g(n) { let c = ones([8]); let i = 0; while i < n { c = c * 0.9; i = i + 1 }; c }\n";
+  CHECK(code(engine, [&] { engine.run(turns + std::string("g(array(99500))")); }) == "no error");  // a turn is one step
+  CHECK(code(engine, [&] { engine.run(turns + std::string("g(array(100500))")); }) == "steps");
   CHECK(code(engine, [&] { engine.run("for i in 0..20000 { }"); }) == "no error");
   for (int i = 0; i < 20; ++i) engine.run("for i in 0..20000 { }");  // each run has its own
   engine.define("again", "(n)", [&](std::vector<Value>) { return engine.run("for i in 0..20000 { }"); });

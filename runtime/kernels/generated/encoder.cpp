@@ -355,6 +355,8 @@ class Encoder : public Registers {
 
 }  // namespace
 
+bool has_avx512() { return vector_table().isa == std::string_view("avx512"); }
+
 bool can_encode() {
   static const bool can = [] {
     const char* wish = std::getenv("SHARD_KERNELS");
@@ -369,7 +371,7 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   const bool two = turn == Turn::Vectors && given.nodes.size() <= kShort;
   const auto [formula, stored] = side_by_side(given, operands, given_stored, two ? 2 : 1);
   // Few elements hardly fill vectors of half the width.
-  const bool full = turn == Turn::Vectors && vector_table().isa == std::string_view("avx512");
+  const bool full = turn == Turn::Vectors && has_avx512();
   constexpr std::size_t kEach = 160, kSum = 1024,
                         kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else
   const auto sums =

@@ -44,6 +44,7 @@ enum class Op : std::uint8_t {
   Wider,    // f32 as f64, a mask of 4 bytes as one of 8
   Narrower  // the other way round
 };
+bool has_avx512();  // the processor, and SHARD_ISA asks for no less
 // What a lane holds; a mask is an integer.
 enum class Kind : std::uint8_t { I32, F32, I64, F64 };
 constexpr std::size_t bytes_of(Kind k) { return k < Kind::I64 ? 4 : 8; }

@@ -1,12 +1,10 @@
 // Numbers that write down what is done to them: the functions of the codes, called with these, give formulas.
 #pragma once
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 
 #include "runtime/kernels/generated/formula.h"
 #include "runtime/kernels/vector/functions.h"
-#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime::generated {
 
@@ -18,8 +16,6 @@ inline constexpr Kind kKind = std::is_same_v<T, float>    ? Kind::F32
 
 // The formula that is being written in this thread.
 inline thread_local Formula* writing = nullptr;
-// Whether the processor has `Scale`.
-inline const bool scales = vector_table().isa == std::string_view("avx512");
 
 struct Condition {
   NodeId id;
@@ -143,7 +139,7 @@ struct Unsigned<Recorded<T>> {
 
 // AVX-512 has it as one instruction, with the same bits.
 inline F32 scaled(F32 x, F32 whole, I32 k) {
-  if (scales) return F32::made(Op::Scale, x.id, whole.id);
+  if (has_avx512()) return F32::made(Op::Scale, x.id, whole.id);
   return codes::scaled<F32>(x, whole, k);
 }
 

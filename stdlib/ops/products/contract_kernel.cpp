@@ -170,8 +170,7 @@ void cut(Plan& p, Groups& g) {
   const std::int64_t length = count(g.summed);
   p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
   if (p.of_sum)
-    p.pieces =
-        taken_out({&g.summed}, kPiece / std::max<std::int64_t>(item * size({}) / length * count(g.rows), 1), kRows);
+    p.pieces = taken_out({&g.summed}, kPiece / std::max<std::int64_t>(item * count(g.batch) * count(g.rows), 1), kRows);
   else
     p.pieces = taken_out({&g.batch, &g.rows}, kPiece / std::max<std::int64_t>(item * length, 1), kRows);
   p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
@@ -208,19 +207,6 @@ Plan plan_for(const KernelCall& c, int terms) {
   }
   return p;
 }
-
-}  // namespace
-
-ir::Copied contract_copies(const KernelCall& call, int terms) {
-  const Plan p = plan_for(call, terms);
-  const auto bytes = [&](const std::optional<Packing>& packing) {
-    return packing ? runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype)) : 0;
-  };
-  const std::int64_t x = bytes(p.pack_x), y = bytes(p.pack_y), out = bytes(p.pack_out), pieces = count(p.pieces);
-  return {x * pieces + y + out * pieces, x + y + out * (p.of_sum ? 2 : 1)};
-}
-
-namespace {
 
 // to += from, of the same size.
 template <class T>
@@ -312,6 +298,15 @@ class Product {
 };
 
 }  // namespace
+
+ir::Copied contract_copies(const KernelCall& call, int terms) {
+  const Plan p = plan_for(call, terms);
+  const auto bytes = [&](const std::optional<Packing>& packing) {
+    return packing ? runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype)) : 0;
+  };
+  const std::int64_t x = bytes(p.pack_x), y = bytes(p.pack_y), out = bytes(p.pack_out), pieces = count(p.pieces);
+  return {x * pieces + y + out * pieces, x + y + out * (p.of_sum ? 2 : 1)};
+}
 
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
   auto product = std::make_shared<const Product>(call, terms);
