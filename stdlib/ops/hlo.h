@@ -37,6 +37,7 @@ struct Products {  // dimensions of both operands that belong together
 };
 hlo::Value dot_general(const hlo::Value& x, const hlo::Value& y, const Products& dims, DType dtype, Shape shape);
 // products/convolution.cpp
+std::string padding_text(const Pairs& padding);  // the attribute `padding` of what has windows
 // Of x [b, groups * s, n...] by w [groups * f, s, taps...]: [b, groups * f, places...].
 struct Taps {
   Ints stride, dilation;  // of the places; of the taps

@@ -25,13 +25,6 @@ std::string conv_dims(std::string_view first, std::size_t count) {
   return out + "]";
 }
 
-std::string conv_padding(const Pairs& padding) {
-  std::string out = "padding = dense<[";
-  for (const auto& [before, behind] : padding)
-    out += (&before == &padding[0].first ? "[" : ", [") + std::to_string(before) + ", " + std::to_string(behind) + "]";
-  return out + "]> : tensor<" + std::to_string(padding.size()) + "x2xi64>, ";
-}
-
 // The dimensions of a value in another order, some of them joined to one.
 class Joined {
  public:
@@ -90,6 +83,13 @@ std::optional<Roles> roles_of(const Lettered& windows, const Lettered& y, std::s
 
 }  // namespace
 
+std::string padding_text(const Pairs& padding) {
+  std::string out = "padding = dense<[";
+  for (const auto& [before, behind] : padding)
+    out += (&before == &padding[0].first ? "[" : ", [") + std::to_string(before) + ", " + std::to_string(behind) + "]";
+  return out + "]> : tensor<" + std::to_string(padding.size()) + "x2xi64>";
+}
+
 hlo::Value convolution(const hlo::Value& x, const hlo::Value& w, const Taps& taps, DType dtype) {
   const std::size_t count = taps.stride.size();
   const bool narrow = dtype == DType::F16 || dtype == DType::BF16;
@@ -106,7 +106,7 @@ hlo::Value convolution(const hlo::Value& x, const hlo::Value& w, const Taps& tap
       "batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<" + conv_dims("b, f", count) + "x" +
       conv_dims("o, i", count) + "->" + conv_dims("b, f", count) +
       ">, feature_group_count = " + std::to_string(taps.groups) + " : i64, " + conv_numbers("lhs_dilation", apart) +
-      conv_padding(taps.padding) + conv_numbers("rhs_dilation", taps.dilation) +
+      padding_text(taps.padding) + ", " + conv_numbers("rhs_dilation", taps.dilation) +
       "window_reversal = array<i1: " + reversal + ">, " + conv_numbers("window_strides", taps.stride) + hlo::precise();
   const DType sums = narrow ? DType::F32 : dtype;
   return hlo::convert(x.to->op("stablehlo.convolution", {x, w}, sums, std::move(shape), attributes), dtype);

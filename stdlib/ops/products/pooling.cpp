@@ -13,31 +13,8 @@
 namespace shard::stdlib {
 namespace {
 
-// Windows of x [lead..., n..., C], as attributes have them.
-struct Pool {
-  const Ints &window, &stride;
-  Pairs padding;
-  std::size_t count, lead;
-  Pool(const Attrs& attrs, std::size_t rank)
-      : window(attrs.ints("window")),
-        stride(attrs.ints("stride")),
-        padding(window.size(), {0, 0}),
-        count(window.size()) {
-    if (rank < count + 1)
-      fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " +
-                        std::to_string(count + 1) + " or more, with channels last");
-    lead = rank - count - 1;
-    if (attrs.has("padding")) padding = attrs.pairs("padding");
-  }
-  Shape places(Shape x) const {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t n = x[lead + i] + padding[i].first + padding[i].second - window[i];
-      x[lead + i] = n < 0 ? 0 : n / stride[i] + 1;
-    }
-    return x;
-  }
-  Attrs attrs() const { return {{"window", window}, {"stride", stride}, {"padding", padding}}; }
-};
+// The attributes of a row again, of windows that a local form has changed.
+Attrs attrs_of(const Spatial& s) { return {{"window", s.window}, {"stride", s.stride}, {"padding", s.padding}}; }
 
 double least_of(DType dtype) {
   if (runtime::is_float(dtype)) return -std::numeric_limits<double>::infinity();
@@ -47,18 +24,15 @@ double least_of(DType dtype) {
 // ---- StableHLO
 
 std::string window_attributes(const hlo::Use& u) {
-  const Pool p(u.attrs, u.in[0].shape.size());
+  const Spatial p(u.attrs, u.in[0].shape.size());
   Ints window(p.lead, 1), stride(p.lead, 1);
   Pairs padding(p.lead, {0, 0});
   window.insert(window.end(), p.window.begin(), p.window.end());
   stride.insert(stride.end(), p.stride.begin(), p.stride.end());
   padding.insert(padding.end(), p.padding.begin(), p.padding.end());
   window.push_back(1), stride.push_back(1), padding.emplace_back(0, 0);
-  std::string widths;
-  for (const auto& [before, behind] : padding)
-    widths += (widths.empty() ? "[" : ", [") + std::to_string(before) + ", " + std::to_string(behind) + "]";
-  return "window_dimensions = " + hlo::list_text(window) + ", window_strides = " + hlo::list_text(stride) +
-         ", padding = dense<[" + widths + "]> : tensor<" + std::to_string(padding.size()) + "x2xi64>";
+  return "window_dimensions = " + hlo::list_text(window) + ", window_strides = " + hlo::list_text(stride) + ", " +
+         padding_text(padding);
 }
 
 // Of two scalars, whether the first one is the largest: one before the other, or a nan.
@@ -100,13 +74,8 @@ hlo::Values put_hlo(const hlo::Use& u) {
 // ---- local forms
 // Each device fetches what its own windows reach over.
 
-Var reached(Builder& b, Var x, const SplitDim& of, const Pool& p, std::size_t i, std::int64_t each, double beyond) {
-  return window_of_zeros(b, x, of, -p.padding[i].first, each * p.stride[i], (each - 1) * p.stride[i] + p.window[i],
-                         beyond);
-}
-
 Vars pool_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
-  Pool p(c.attrs, c.call.in[0].shape.size());
+  Spatial p(c.attrs, c.call.in[0].shape.size());
   const Shape to = p.places(c.call.in[0].shape);
   const bool linear = std::holds_alternative<Transposes>(c.call.op.derivative);
   Vars now(in.begin(), in.end());
@@ -118,13 +87,13 @@ Vars pool_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
       now[k] = reached(b, now[k], *split, p, i, each, k == 0 && !linear ? least_of(c.call.in[0].dtype) : 0);
     p.padding[i] = {0, 0};
   }
-  return b.emit(c.call.op, now, p.attrs());
+  return b.emit(c.call.op, now, attrs_of(p));
 }
 
 // What a device's windows put beyond its own block goes to its neighbours, where all lie alike beside their blocks.
 Vars put_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   const Shape &from = c.call.in[0].shape, &places = c.call.in[1].shape;
-  Pool p(c.attrs, from.size());
+  Spatial p(c.attrs, from.size());
   Var x = in[0], ct = in[1];
   std::vector<SplitDim> whole;
   std::vector<std::pair<SplitDim, std::int64_t>> edges;
@@ -144,7 +113,7 @@ Vars put_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
       whole.push_back(*split);
     }
   }
-  Var made = b.emit(c.call.op, {x, ct}, p.attrs()).at(0);
+  Var made = b.emit(c.call.op, {x, ct}, attrs_of(p)).at(0);
   for (const auto& [of, before] : edges) made = edges_added(b, made, of, before);
   for (const SplitDim& of : whole) made = kept(b, made, of);
   return {made};
@@ -155,7 +124,7 @@ Vars put_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 FactorRule pool_factors(const OpCall& call) {
   RuleBuilder r;
   const Shape& x = call.in[0].shape;
-  const Pool p(call.attrs, x.size());
+  const Spatial p(call.attrs, x.size());
   const auto dims = r.dims(x);
   for (std::size_t i = 0; i < p.count; ++i)
     r.rule.factors[static_cast<std::size_t>(dims[p.lead + i][0])].kind = FactorKind::Halo;
@@ -167,7 +136,7 @@ using WindowKernel = void (*)(const View& x, const View& y, const View& out, con
 ir::KernelFn window_kernel(WindowKernel run) {
   return [run](const KernelCall& c) -> BoundKernel {
     View x = c.in[0], y = c.in.back(), out = c.out[0];
-    const Pool p(c.attrs, x.shape.size());
+    const Spatial p(c.attrs, x.shape.size());
     runtime::Windows w{p.window, p.stride, {}};
     for (const auto& [before, behind] : p.padding) w.before.push_back(before);
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
@@ -186,10 +155,10 @@ OpDef pool_row(std::string_view signature, std::string_view doc, WindowKernel ke
   row.kernel = window_kernel(kernel);
   row.any_order = true;
   row.shape = [](const OpCall& call) -> std::vector<Shape> {
-    return {Pool(call.attrs, call.in[0].shape.size()).places(call.in[0].shape)};
+    return {Spatial(call.attrs, call.in[0].shape.size()).places(call.in[0].shape)};
   };
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
-    const Pool p(call.attrs, call.in[0].shape.size());
+    const Spatial p(call.attrs, call.in[0].shape.size());
     return size_change_refuses("a window", call.in[0], p.places(call.in[0].shape));
   };
   row.partition = pool_locally;
@@ -224,7 +193,7 @@ Vars avg_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 // The cotangent of x: that of each window for all of its elements, laid over each other.
 Var window_sum_transpose(Builder& b, const NodeView& n, Var ct, const Type& want) {
-  const Pool p(n.call.attrs, want.shape.size());
+  const Spatial p(n.call.attrs, want.shape.size());
   const Shape places = b.type(ct).shape;
   Shape apart = places, all = places;
   Overlay how{{}, p.stride, Ints(p.count, 1), {}};
@@ -277,7 +246,7 @@ void register_pooling(OpTable& t) {
   OpDef pick = pool_row("window_pick(x, u, window: ints, stride: ints, padding: pairs)",
                         "What u has where x is the largest of each window, the first of equals.", runtime::window_pick);
   pick.shape = [=](const OpCall& call) {
-    return floats(call, Pool(call.attrs, call.in[0].shape.size()).places(call.in[0].shape));
+    return floats(call, Spatial(call.attrs, call.in[0].shape.size()).places(call.in[0].shape));
   };
   pick.derivative = ir::Custom{[=](Builder& b, const NodeView& n, Given dt) -> Vars { return {picked(b, n, dt[1])}; },
                                [=](Builder& b, const NodeView& n, Given ct) -> Vars {

@@ -89,41 +89,12 @@ namespace {
 
 // windows(x [lead..., n..., C]; window, stride, padding: zeros before and behind, dilation) -> [lead..., positions...,
 // window..., C]
-struct Spatial {
-  std::size_t lead, count;
-  Pairs padding;
-  Ints dilation;  // how far apart the elements of a window are
-  Spatial(const Attrs& attrs, std::size_t rank)
-      : lead(0),
-        count(attrs.ints("window").size()),
-        padding(count, {0, 0}),
-        dilation(ints_if(attrs, "dilation").value_or(Ints(count, 1))) {
-    if (rank < count + 1)
-      fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " +
-                        std::to_string(count + 1) + " or more, with channels last");
-    lead = rank - count - 1;
-    if (attrs.has("padding")) padding = attrs.pairs("padding");
-  }
-  // What a window of this size reaches over.
-  std::int64_t reach(std::size_t i, std::int64_t window) const { return (window - 1) * dilation[i] + 1; }
-  Shape with_padding(Shape x) const {
-    for (std::size_t i = 0; i < count; ++i) x[lead + i] += padding[i].first + padding[i].second;
-    return x;
-  }
-};
-
 std::vector<Shape> windows_shape(const OpCall& call) {
-  const Ints &window = call.attrs.ints("window"), &stride = call.attrs.ints("stride");
-  Spatial s(call.attrs, call.in[0].shape.size());
-  const Shape x = s.with_padding(call.in[0].shape);
-  Shape made(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(s.lead));
-  for (std::size_t i = 0; i < s.count; ++i) {
-    if (window[i] < 1 || stride[i] < 1) fail("shape", "windows and strides are positive");
-    std::int64_t n = x[s.lead + i] - s.reach(i, window[i]);
-    made.push_back(n < 0 ? 0 : n / stride[i] + 1);
-  }
-  made.insert(made.end(), window.begin(), window.end());
-  made.push_back(x.back());
+  const Spatial s(call.attrs, call.in[0].shape.size());
+  for (std::size_t i = 0; i < s.count; ++i)
+    if (s.window[i] < 1 || s.stride[i] < 1) fail("shape", "windows and strides are positive");
+  Shape made = s.places(call.in[0].shape);
+  made.insert(made.end() - 1, s.window.begin(), s.window.end());
   return {made};
 }
 
@@ -141,16 +112,13 @@ Var windows_transpose(Builder& b, const NodeView& n, int, std::span<const Var> c
 // On a split dimension each device fetches what the windows at its own positions reach over.
 Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   const Shape from = c.call.in[0].shape, to = windows_shape(c.call)[0];
-  const Ints &sizes = c.call.attrs.ints("window"), &stride = c.call.attrs.ints("stride");
   Spatial s(c.call.attrs, from.size());
   Var x = in[0];
   for (std::size_t i = 0; i < s.count; ++i) {
     const std::size_t d = s.lead + i;
     auto split = split_dim(c, 0, d);
     if (!split) continue;
-    const std::int64_t each = split->block_of(to[d]), step = each * stride[i], first = -s.padding[i].first,
-                       count = (each - 1) * stride[i] + s.reach(i, sizes[i]);
-    x = window_of_zeros(b, x, *split, first, step, count);
+    x = reached(b, x, *split, s, i, split->block_of(to[d]), 0);
     s.padding[i] = {0, 0};
   }
   Attrs attrs = c.attrs;
@@ -178,6 +146,32 @@ Var side_by_side(Builder& b, Var x, const Ints& window) {
 }
 
 }  // namespace
+
+Spatial::Spatial(const Attrs& attrs, std::size_t rank)
+    : window(attrs.ints("window")),
+      stride(attrs.ints("stride")),
+      count(window.size()),
+      padding(count, {0, 0}),
+      dilation(ints_if(attrs, "dilation").value_or(Ints(count, 1))) {
+  if (rank < count + 1)
+    fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " +
+                      std::to_string(count + 1) + " or more, with channels last");
+  lead = rank - count - 1;
+  if (attrs.has("padding")) padding = attrs.pairs("padding");
+}
+
+Shape Spatial::places(Shape x) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t n = x[lead + i] + padding[i].first + padding[i].second - reach(i);
+    x[lead + i] = n < 0 ? 0 : n / stride[i] + 1;
+  }
+  return x;
+}
+
+Var reached(Builder& b, Var x, const SplitDim& of, const Spatial& s, std::size_t i, std::int64_t each, double beyond) {
+  return window_of_zeros(b, x, of, -s.padding[i].first, each * s.stride[i], (each - 1) * s.stride[i] + s.reach(i),
+                         beyond);
+}
 
 Ints per_dimension(const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise) {
   Ints made = ints_if(attrs, name).value_or(Ints{otherwise});

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/halo.h"
 
 namespace shard::stdlib {
 
@@ -14,6 +15,20 @@ struct WindowPlan {
   std::int64_t reach(std::size_t i) const { return (window[i] - 1) * dilation[i] + 1; }
   bool padded() const;
 };
+
+// Windows of x [lead..., n..., C], as the attributes of a row say.
+struct Spatial {
+  const Ints &window, &stride;
+  std::size_t count, lead = 0;
+  Pairs padding;
+  Ints dilation;  // how far apart the elements of a window are
+  Spatial(const Attrs& attrs, std::size_t rank);
+  std::int64_t reach(std::size_t i) const { return (window[i] - 1) * dilation[i] + 1; }  // what a window reaches over
+  Shape places(Shape x) const;                                                           // [lead..., positions..., C]
+};
+// What a device's own windows along dimension i, `each` of them, reach over, with `beyond` behind the ends of the
+// whole.
+Var reached(Builder& b, Var x, const SplitDim& of, const Spatial& s, std::size_t i, std::int64_t each, double beyond);
 
 // One number for each spatial dimension, from an attribute.
 Ints per_dimension(const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise);
