@@ -70,8 +70,7 @@ std::optional<BetweenHosts> between_hosts(const lang::CompiledCall& call, int pe
   BetweenHosts out;
   out.per_host = per_host;
   for (const transform::CommRecord& c : call.plan->program().communication) {
-    std::vector<runtime::AxisId> axes;
-    for (const std::string& name : c.axes) axes.push_back(*mesh->find(name));
+    const std::vector<runtime::AxisId> axes = runtime::axes_of(*mesh, c.axes);
     const cost_model::Group group = cost_model::group_of(host, *mesh, axes);
     if (group.together == group.devices)
       out.inside += c.count;

@@ -11,9 +11,7 @@ namespace shard::cost_model {
 using transform::CommRecord;
 
 double collective_seconds(const Chip& chip, const runtime::Mesh& mesh, const CommRecord& record) {
-  std::vector<runtime::AxisId> axes;
-  for (const std::string& name : record.axes)
-    if (const auto axis = mesh.find(name)) axes.push_back(*axis);
+  const std::vector<runtime::AxisId> axes = runtime::axes_of(mesh, record.axes);
   if (chip.simulated > 0)  // what they say in one process is memory, which counts as computing
     return static_cast<double>(record.count) *
            channel_seconds(chip, mesh, axes, *record.op->comm, static_cast<double>(record.given * mesh.size()));

@@ -21,7 +21,7 @@ runtime::Sharding without_auto(runtime::Sharding layout, const runtime::Mesh& me
 class NoElements final : public Measured {
  public:
   using Measured::Measured;
-  std::vector<ArrayRef> run(std::vector<ArrayRef>&, const std::vector<bool>&, const Hooks&) const override {
+  std::vector<ArrayRef> compute(std::vector<ArrayRef>&, const std::vector<bool>&, const Hooks&) const override {
     std::vector<ArrayRef> out;
     for (const ArrayInfo& r : program().results) out.push_back(without_elements(r));
     return out;

@@ -46,12 +46,6 @@ ArrayInfo array_info(const runtime::DeviceArray& a) { return {a.type, a.layout, 
 
 bool matches(const ArrayInfo& info, const runtime::DeviceArray& a) { return same(info, a, a.type.mesh); }
 
-const Program& Executable::partitioned() const {
-  if (!program_->partitioned)
-    throw runtime::RuntimeError("unknown", "nothing is compiled where only types are computed");
-  return *program_;
-}
-
 runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArrayInfo> args, const runtime::MeshRef& current) {
   runtime::MeshRef mesh;
   for (const ArrayInfo& a : args) meet(mesh, a.mesh);

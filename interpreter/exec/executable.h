@@ -72,8 +72,7 @@ class Executable {
   virtual ~Executable() = default;
   // Arguments as ArrayInfo said. An argument handed over with a use count of 1 and donate true may be overwritten.
   // Where this throws, `args` are as they were, but for those that were being overwritten: they are null.
-  virtual std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
-                                    const Hooks& hooks) const = 0;
+  std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate, const Hooks& hooks) const;
   std::vector<ArrayRef> run(std::vector<ArrayRef>&& args, const std::vector<bool>& donate, const Hooks& hooks) const {
     return run(args, donate, hooks);
   }
@@ -86,6 +85,9 @@ class Executable {
 
  protected:
   const Program& partitioned() const;
+  // `run`, of arrays that lie on the program's mesh.
+  virtual std::vector<ArrayRef> compute(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
+                                        const Hooks& hooks) const = 0;
 
  private:
   std::shared_ptr<const Program> program_;

@@ -19,9 +19,8 @@ using runtime::DeviceArray;
 
 class Compiled final : public Measured {
  public:
-  using Executable::run;
-  std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
-                            const Hooks& hooks) const override {
+  std::vector<ArrayRef> compute(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
+                                const Hooks& hooks) const override {
     if (args.size() != plan.params)
       throw std::logic_error("a plan for " + std::to_string(plan.params) + " arguments was given " +
                              std::to_string(args.size()));
@@ -128,7 +127,7 @@ void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args
   }
   lowering.run();
   std::vector<AxisSet> differ;
-  for (const ArrayInfo& r : p.results) differ.push_back(r.distinct);
+  for (const ArrayInfo& r : transform::laid_on(p.mesh, p.results)) differ.push_back(r.distinct);
   lowering.finish_results(differ, nullptr);
 }
 
@@ -149,14 +148,15 @@ class Lockstep final : public Target {
     std::vector<ResultRef> refs = lowering.draft().results;
     Finished done = finish(std::move(lowering.draft()), nullptr, refs);
     out->plan = std::move(done.plan);
+    const std::vector<ArrayInfo> results = transform::laid_on(p.mesh, p.results);
     for (std::size_t i = 0; i < refs.size(); ++i) {
-      Compiled::Result& r = out->results.emplace_back(Compiled::Result{refs[i], like(p.results[i])});
+      Compiled::Result& r = out->results.emplace_back(Compiled::Result{refs[i], like(results[i])});
       if (auto* own = std::get_if<ResultRef::Own>(&r.from.from); own && own->donor)
         r.like_donor = matches(args[*own->donor], r.like);
       else if (auto* param = std::get_if<ResultRef::Param>(&r.from.from))
         r.like_donor = matches(args[param->index], r.like);
       else if (auto* same = std::get_if<ResultRef::Same>(&r.from.from))
-        r.like_donor = matches(p.results[same->earlier], r.like);
+        r.like_donor = matches(results[same->earlier], r.like);
     }
     return out;
   }

@@ -35,7 +35,8 @@ std::shared_ptr<const Executable> compile(const Target& target, const ir::OpTabl
                                           std::span<const ArrayInfo> arguments, const runtime::MeshRef& mesh) {
   auto program = std::make_shared<Program>(
       transform::lower(table, graph, mesh, arguments, transform::LowerOptions{{}, target.passes()}));
-  return target.compile(std::move(program), arguments);
+  const std::vector<ArrayInfo> laid = transform::laid_on(program->mesh, arguments);
+  return target.compile(std::move(program), laid);
 }
 
 }  // namespace shard::exec

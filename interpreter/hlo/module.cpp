@@ -32,7 +32,11 @@ void claims_first(std::span<Value> values, std::span<const Told> told) {
 class Printer {
  public:
   Printer(const transform::Program& program, const How& how)
-      : program_(program), how_(how), emitter_(to_, program, how) {
+      : program_(program),
+        how_(how),
+        arguments_(transform::laid_on(program.mesh, how.arguments)),
+        results_(transform::laid_on(program.mesh, program.results)),
+        emitter_(to_, program, how) {
     if (whole() && how.form == Form::Auto && !how.whole)
       throw std::logic_error("the form `auto` is made of the whole graph");
     to_.partitions = whole();
@@ -45,7 +49,7 @@ class Printer {
     Reports reports = reports_of(g, global ? nullptr : &program_.distinct);
     Values params(g.params.size());
     for (const std::size_t i : out.taken = taken(g)) {
-      in_.push_back(port(local(g.type(g.params[i])), i < how_.arguments.size() ? &how_.arguments[i] : nullptr));
+      in_.push_back(port(local(g.type(g.params[i])), i < arguments_.size() ? &arguments_[i] : nullptr));
       in_.back().value.name = to_.fresh();
       params[i] = in_.back().value;
     }
@@ -57,7 +61,7 @@ class Printer {
     out.shown = std::move(reports.shown);
     if (!whole() || global)
       for (std::size_t i = 0; i < results.size(); ++i)
-        out_.push_back(i < g.results.size() ? port(results[i], &program_.results[i]) : Laid{results[i], nowhere()});
+        out_.push_back(i < g.results.size() ? port(results[i], &results_[i]) : Laid{results[i], nowhere()});
     std::vector<std::string> names, types;
     for (const Value& v : results) names.push_back(to_.name_of(v)), types.push_back(type_text(v.dtype, v.shape));
     const std::string last = "    return" + (names.empty() ? "" : " " + list(names) + " : " + list(types)) + "\n";
@@ -103,7 +107,7 @@ class Printer {
     Values results = body(g, to_.begin(blocks));
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i >= g.results.size()) results[i] = reshape(results[i], {1});  // each device says what it found
-      out_.push_back(i < g.results.size() ? port(results[i], &program_.results[i]) : claim(results[i]));
+      out_.push_back(i < g.results.size() ? port(results[i], &results_[i]) : claim(results[i]));
     }
     const std::string region = to_.end(results, "sdy.return");
     return by_hand(to_, *program_.mesh, program_.mesh->all(), in_, out_, region);
@@ -155,6 +159,7 @@ class Printer {
 
   const transform::Program& program_;
   const How& how_;
+  std::vector<ArrayInfo> arguments_, results_;  // on the program's mesh
   Writer to_;
   Emitter emitter_;
   std::vector<Laid> in_, out_;  // of @main

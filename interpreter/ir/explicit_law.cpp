@@ -351,14 +351,6 @@ AxisSet summed_axes(const OpCall& call, const FactorRule& rule) {
   return summed;
 }
 
-std::string axes_text(const Mesh& mesh, const Axes& axes) {
-  if (axes.empty()) return "_";
-  if (axes.size() == 1) return "@" + mesh.axes[axes[0]].name;
-  std::string out = "@(";
-  for (std::size_t i = 0; i < axes.size(); ++i) out += (i ? ", " : "") + mesh.axes[axes[i]].name;
-  return out + ")";
-}
-
 void check_layout(const runtime::Shape& shape, const Layout& layout) {
   const auto& dims = layout.sharding.dims;
   if (dims.size() > shape.size())

@@ -24,6 +24,5 @@ Type with_explicit_layout(Type type, const Layout& layout);
 // Throws RuntimeError("spec") naming dimension, axes and sizes where a split dimension does not divide, or the rank
 // does not fit.
 void check_layout(const runtime::Shape& shape, const Layout& layout);
-std::string axes_text(const runtime::Mesh& mesh, const std::vector<runtime::AxisId>& axes);  // "@X", "@(X, Y)", "_"
 
 }  // namespace shard::ir

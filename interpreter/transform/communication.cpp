@@ -53,7 +53,7 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
       r.kind = n.op->name;
       r.written = !n.attrs.has("written") || n.attrs.flag("written");
       const std::vector<runtime::AxisId> axes = axes_of(n, *mesh);
-      for (runtime::AxisId a : axes) r.axes.push_back(mesh->axes[a].name);
+      r.axes = runtime::names_of(*mesh, axes);
       const std::int64_t taking_part = mesh->size_of(axes);
       std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
       r.op = n.op;

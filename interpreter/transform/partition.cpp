@@ -105,7 +105,7 @@ ir::Why::Value Partitioner::seen(Var v, const Sharding& layout) const {
 // The node at hand, and what v meets there.
 Asking Partitioner::asking(Var v) const {
   constexpr std::size_t kBeside = 2;
-  if (!now_) return {};
+  if (!now_ || (is(*now_, ir::Structure::Shard) && !now_->span.known())) return {};  // a result
   Asking out{now_->op, now_->span, {}};
   for (Var w : now_->inputs)
     if (w != v && values_[at(w)].var.valid() && !g_.type(w).shape.empty() && out.beside.size() < kBeside)

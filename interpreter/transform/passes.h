@@ -42,6 +42,17 @@ struct Partitioned {
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
                       const Layouts& layouts, bool uneven = true);
 
+// ---- axis_parts.cpp
+// The same on a mesh that has some axes in parts, where that is cheaper: dimensions are merged or split whose factors
+// an axis does not divide by. `plain`: as it is without, simplified; the results are laid out alike. All axes are
+// automatic.
+struct OnParts {
+  runtime::MeshRef mesh;
+  Partitioned program;  // layouts of results are those of `mesh`; simplified
+};
+std::optional<OnParts> on_parts_of_axes(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
+                                        const Layouts& layouts, const Partitioned& plain, bool uneven);
+
 // Appends the shortest sequence of slice, permute, all-to-all and gather (reduce, reduce-scatter for unreduced sums)
 // that brings the local value x of global type `type` from one layout to another. Never replicates and slices.
 // (reshard.cpp)
@@ -77,6 +88,8 @@ std::optional<ir::Graph> with_early_sums(const ir::OpTable& table, const ir::Gra
 std::optional<ir::Graph> with_early_shrinks(const ir::Graph& graph);
 
 // ---- communication.cpp
+// Operations that take as long as a byte between devices, at least: accelerators' links do some 150 (f32) to 2,500.
+inline constexpr double kOperationsPerByte = 128;
 // What one call of a local graph says between devices and computes, read from the graph: collectives with their bytes,
 // floating point operations. The length of a scan multiplies, a while body counts once, of branches the costlier
 // counts.

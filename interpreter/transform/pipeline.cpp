@@ -134,13 +134,21 @@ Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::M
   after("split constants", whole, options);
   std::vector<runtime::Sharding> layouts;
   for (const ArrayInfo& a : arguments) layouts.push_back(a.layout);
-  Partitioned parts =
-      partition(table, whole, mesh, propagate(whole, mesh, layouts, options.passes.uneven), options.passes.uneven);
+  const bool uneven = options.passes.uneven;
+  const Layouts wanted = propagate(whole, mesh, layouts, uneven);
+  Partitioned parts = partition(table, whole, mesh, wanted, uneven);
   after("partition", parts.local, options);
   parts.local = simplify(table, parts.local);
   after("simplify", parts.local, options);
+  runtime::MeshRef laid = mesh;
+  if (auto finer = on_parts_of_axes(table, whole, mesh, wanted, parts, uneven)) {
+    laid = std::move(finer->mesh);
+    parts = std::move(finer->program);
+    after("parts of axes", parts.local, options);
+  }
   for (std::size_t i = 0; i < results.size(); ++i) results[i].layout = std::move(parts.results[i]);
-  Program out = settle(table, std::move(parts.local), mesh, arguments, std::move(results), options);
+  Program out = settle(table, std::move(parts.local), laid, laid_on(laid, arguments), std::move(results), options);
+  for (ArrayInfo& r : out.results) r = as_seen(laid, std::move(r));
   out.ideal = work_of_one(whole, *mesh);
   return out;
 }

@@ -1,6 +1,7 @@
 // What the pipeline makes of a global graph: the program of one device, and what is known of it without running it. A
 // value; targets (exec/target.h) make something that runs of it.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct ArrayInfo {           // how an array that goes in or comes out is laid o
   bool operator==(const ArrayInfo&) const = default;
 };
 
+// As they lie on the mesh of a program, which may have axes in parts (runtime/mesh/axis_parts.h); and back.
+std::vector<ArrayInfo> laid_on(const runtime::MeshRef& mesh, std::span<const ArrayInfo> arrays);
+ArrayInfo as_seen(const runtime::MeshRef& mesh, ArrayInfo array);
+
 struct CommRecord {  // one collective as one call runs it
   std::string kind;  // "psum", "all_gather", "psum_scatter", "all_to_all", "ppermute", "pmax", "pmin", "pprod"
   std::vector<std::string> axes;
@@ -31,8 +36,11 @@ struct CommRecord {  // one collective as one call runs it
 };
 
 struct Program {
-  ir::Graph local;        // params and results as those of the global graph
-  runtime::MeshRef mesh;  // null: nothing was ever laid out
+  ir::Graph local;  // params and results as those of the global graph
+  // Null: nothing was ever laid out. It may have axes in parts, of which callers see nothing: arguments and results are
+  // on `mesh->whole` then, and what runs the program sees them by `laid_on`.
+  runtime::MeshRef mesh;
+  runtime::MeshRef seen_mesh() const { return mesh && mesh->whole ? mesh->whole : mesh; }
   std::vector<ArrayInfo> results;
   Distinct distinct;  // of `local`
   std::vector<CommRecord> communication;

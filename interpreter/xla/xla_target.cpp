@@ -110,9 +110,8 @@ class Compiled final : public exec::Measured, public std::enable_shared_from_thi
     }
   }
 
-  using Executable::run;
-  std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
-                            const exec::Hooks& hooks) const override {
+  std::vector<ArrayRef> compute(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
+                                const exec::Hooks& hooks) const override {
     check_shared();
     meet();
     if (entering_) entering_();

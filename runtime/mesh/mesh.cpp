@@ -1,7 +1,19 @@
 // Meshes: looking axes up, sizes of sets of axes, and meshes as text.
 #include "runtime/mesh/mesh.h"
 
+#include <algorithm>
+
 namespace shard::runtime {
+namespace {
+
+std::vector<AxisId> parts_of(const Mesh& mesh, AxisId whole) {
+  std::vector<AxisId> out;
+  for (std::size_t i = 0; i < mesh.part_of.size(); ++i)
+    if (mesh.part_of[i] == whole) out.push_back(static_cast<AxisId>(i));
+  return out;
+}
+
+}  // namespace
 
 std::vector<AxisId> AxisSet::list() const {
   std::vector<AxisId> out;
@@ -93,6 +105,36 @@ std::string to_string(const Mesh& mesh) {
     if (a.kind == AxisKind::Manual) s += " manual";
   }
   return s + ")";
+}
+
+std::vector<std::string> names_of(const Mesh& mesh, const std::vector<AxisId>& axes) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (mesh.whole) {
+      const std::vector<AxisId> all = parts_of(mesh, mesh.part_of[axes[i]]);
+      if (all.size() > 1 && axes.size() - i >= all.size() &&
+          std::equal(all.begin(), all.end(), axes.begin() + static_cast<std::ptrdiff_t>(i))) {
+        out.push_back(mesh.whole->axes[mesh.part_of[axes[i]]].name);
+        i += all.size() - 1;
+        continue;
+      }
+    }
+    out.push_back(mesh.axes[axes[i]].name);
+  }
+  return out;
+}
+
+std::vector<AxisId> axes_of(const Mesh& mesh, const std::vector<std::string>& names) {
+  std::vector<AxisId> out;
+  for (const std::string& name : names) {
+    if (const auto axis = mesh.find(name)) {
+      out.push_back(*axis);
+    } else if (const auto whole = mesh.whole ? mesh.whole->find(name) : std::nullopt) {
+      const std::vector<AxisId> all = parts_of(mesh, *whole);
+      out.insert(out.end(), all.begin(), all.end());
+    }
+  }
+  return out;
 }
 
 }  // namespace shard::runtime

@@ -66,6 +66,8 @@ struct Mesh {
   std::vector<MeshAxis> axes;                      // first axis slowest
   std::vector<int> devices;                        // row-major over the axes; ids of the engine's devices
   std::shared_ptr<const MeshPart> part = nullptr;  // what of it is in this process; null: all
+  std::shared_ptr<const Mesh> whole = nullptr;     // the mesh of whose axes these are parts (axis_parts.h), or null
+  std::vector<AxisId> part_of = {};                // by axis: which one of `whole` it is, or is a part of
   std::int64_t size() const { return static_cast<std::int64_t>(devices.size()); }
   std::optional<AxisId> find(std::string_view axis) const;
   std::int64_t size_of(AxisId a) const { return axes[a].size; }
@@ -81,6 +83,10 @@ inline bool same_mesh(const MeshRef& a, const MeshRef& b) { return a == b || (a 
 
 bool same_devices(const Mesh& a, const Mesh& b);  // axes' names and sizes, and devices, are equal (kinds may differ)
 std::string to_string(const Mesh& mesh);          // "(@data: 4, @model: 2 explicit)"
+// The names of axes, in their order; the parts of an axis that stand together as it is written have its name.
+std::vector<std::string> names_of(const Mesh& mesh, const std::vector<AxisId>& axes);
+// The axes that such names stand for; those that the mesh has not are left out.
+std::vector<AxisId> axes_of(const Mesh& mesh, const std::vector<std::string>& names);
 std::vector<std::int64_t> sizes_of(const Mesh& mesh);  // of its axes
 // The coordinates of a row-major position, among these sizes or along the axes of the mesh.
 std::vector<std::int64_t> coordinates_of(std::int64_t position, const std::vector<std::int64_t>& sizes);

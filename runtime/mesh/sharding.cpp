@@ -2,16 +2,15 @@
 #include "runtime/mesh/sharding.h"
 
 namespace shard::runtime {
-namespace {
 
 std::string axes_text(const Mesh& mesh, const std::vector<AxisId>& axes) {
-  if (axes.size() == 1) return "@" + mesh.axes[axes[0]].name;
+  const std::vector<std::string> names = names_of(mesh, axes);
+  if (names.empty()) return "_";
+  if (names.size() == 1) return "@" + names[0];
   std::string s = "@(";
-  for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? ", " : "") + mesh.axes[axes[i]].name;
+  for (std::size_t i = 0; i < names.size(); ++i) s += (i ? ", " : "") + names[i];
   return s + ")";
 }
-
-}  // namespace
 
 AxisSet Sharding::split_axes() const {
   AxisSet s;

@@ -35,7 +35,8 @@ Shape local_shape(const Mesh& mesh, const Shape& global, const Sharding& s);  //
 // Blocks of ceil(size / parts) elements, as programs of one device hold them: where a size does not divide, the last
 // ones are short or empty, and what lies behind the end is any number.
 Shape block_shape(const Mesh& mesh, const Shape& global, const Sharding& s);
-bool divides(const Mesh& mesh, const Shape& global, const Sharding& s);  // every dimension by its parts
+bool divides(const Mesh& mesh, const Shape& global, const Sharding& s);    // every dimension by its parts
+std::string axes_text(const Mesh& mesh, const std::vector<AxisId>& axes);  // "@X", "@(X, Y)", "_"
 // "P(@X, _)" with trailing `_` dropped; `?` for open dimensions; "unreduced: @X".
 std::string to_string(const Mesh& mesh, const Sharding& s);
 

@@ -1,18 +1,21 @@
 // Types as text in the notation users write, f32[8@X,4@(Y,Z)]{V:i, U:(a,b), R:c}, and their equality and hash.
 #include "runtime/mesh/type.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace shard::runtime {
 namespace {
 
 std::string names(const MeshRef& mesh, const std::vector<AxisId>& axes) {
-  const auto name_of = [&](AxisId a) {
-    return mesh && a < mesh->axes.size() ? mesh->axes[a].name : "#" + std::to_string(a);
-  };
-  if (axes.size() == 1) return name_of(axes[0]);
+  std::vector<std::string> all;
+  if (mesh && std::all_of(axes.begin(), axes.end(), [&](AxisId a) { return a < mesh->axes.size(); }))
+    all = names_of(*mesh, axes);
+  else
+    for (AxisId a : axes) all.push_back("#" + std::to_string(a));
+  if (all.size() == 1) return all[0];
   std::string s = "(";
-  for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? "," : "") + name_of(axes[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) s += (i ? "," : "") + all[i];
   return s + ")";
 }
 

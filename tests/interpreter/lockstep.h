@@ -409,7 +409,7 @@ inline transform::Program check_partitioned(const Graph& f, const MeshRef& m, co
     blocks.push_back(split(args.back(), *m, layouts[i]));
   }
   Arrays want = Reference().run(f, args);
-  std::vector<Blocks> got = Lockstep(m).run(p.local, blocks);
+  std::vector<Blocks> got = Lockstep(p.mesh ? p.mesh : m).run(p.local, blocks);  // the same devices in their order
   REQUIRE(p.results.size() == want.size());
   for (std::size_t r = 0; r < want.size(); ++r) {
     INFO("result " << r << " as " << runtime::to_string(*m, p.results[r].layout) << "\n" << ir::to_string(p.local));

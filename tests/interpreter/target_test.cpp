@@ -69,8 +69,8 @@ class Counting final : public exec::Target {
    public:
     Plan(std::shared_ptr<const Executable> inner, std::shared_ptr<const exec::Program> program, Counts& counts)
         : Executable(std::move(program)), inner_(std::move(inner)), counts_(counts) {}
-    std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>&,
-                              const exec::Hooks& hooks) const override {
+    std::vector<ArrayRef> compute(std::vector<ArrayRef>& args, const std::vector<bool>&,
+                                  const exec::Hooks& hooks) const override {
       counts_.instructions += static_cast<int>(program().local.nodes.size());
       std::vector<ArrayRef> out;
       for (const ArrayRef& r : inner_->run(std::move(args), {}, hooks)) {

@@ -21,7 +21,7 @@ std::optional<Conversion> conversion(const Type& have, const Type& want) {
     return Conversion{"shard ", " as " + runtime::to_string(*mesh, want.sharding), false};
   const runtime::AxisSet missing = want.varying - have.varying;
   if (missing.empty() || !(have.varying - want.varying).empty()) return std::nullopt;
-  return Conversion{"pcast(", ", " + ir::axes_text(*mesh, missing.list()) + ", to: \"varying\")", true};
+  return Conversion{"pcast(", ", " + runtime::axes_text(*mesh, missing.list()) + ", to: \"varying\")", true};
 }
 
 std::string Conversion::of(const SourceMap& sources, Span written) const {

@@ -60,7 +60,7 @@ std::string listed(const std::vector<ir::Why::Value>& values, const Names& names
 
 std::string over(const ir::Why& why) {
   const auto axes = (why.value.type.sharding.unreduced - why.wanted.sharding.unreduced).list();
-  return grammar::separated(axes, ", ", [&](auto a) { return "@" + why.value.type.mesh->axes[a].name; });
+  return grammar::separated(runtime::names_of(*why.value.type.mesh, axes), ", ", [](auto& a) { return "@" + a; });
 }
 
 Value types_of(const std::vector<ir::Why::Value>& values) {
@@ -131,9 +131,8 @@ std::string cut(std::string s, std::size_t width = kWidth) {  // not within a ch
 // Whether devices of several processes take part.
 bool crosses(const CommRecord& r, const runtime::MeshRef& mesh) {
   if (!mesh || !mesh->part) return false;
-  for (const std::string& name : r.axes)
-    if (const auto axis = mesh->find(name); axis && mesh->part->apart.has(*axis)) return true;
-  return false;
+  const std::vector<runtime::AxisId> axes = runtime::axes_of(*mesh, r.axes);
+  return std::any_of(axes.begin(), axes.end(), [&](runtime::AxisId a) { return mesh->part->apart.has(a); });
 }
 
 struct Entry {
@@ -207,7 +206,7 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
     const SourceLine at =
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
     add(places[at],
-        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.mesh), r.count, r.bytes, r.sent, r.span,
+        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.plan->program().mesh), r.count, r.bytes, r.sent, r.span,
          prices ? prices->seconds[i] : 0.0,
          r.why ? std::vector{why_text(*r.why, *r.op, call.names, sources, r.span)} : std::vector<std::string>{}},
         true);

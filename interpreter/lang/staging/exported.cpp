@@ -51,42 +51,45 @@ hlo::Module exported(const CompiledCall& call, hlo::Form form, const ir::OpTable
   hlo::How how{form, call.name, call.given, donated, &sources};
   const transform::Program& program = call.plan->program();
   if (form != hlo::Form::Auto || !program.mesh) return hlo::module_of(program, how);
+  transform::Program seen = program;  // what partitions it has axes as they were declared
+  seen.mesh = program.seen_mesh();
   std::vector<runtime::Sharding> layouts;
   for (const exec::ArrayInfo& a : call.given) layouts.push_back(a.layout);
   hlo::Whole whole{transform::whole_graph(table, *call.graph), {}};
-  whole.layouts = transform::propagate(whole.graph, program.mesh, layouts);
+  whole.layouts = transform::propagate(whole.graph, seen.mesh, layouts);
   how.whole = &whole;
-  return hlo::module_of(program, how);
+  return hlo::module_of(seen, how);
 }
 
 std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::Module& module,
                           const grammar::SourceMap& sources) {
   const bool known = sources.has(call.where.source);
   const transform::Program& program = call.plan->program();
-  std::string mesh, arguments, results;
-  if (program.mesh)
-    for (const runtime::MeshAxis& a : program.mesh->axes)
-      mesh += (mesh.empty() ? "[" : ", [") + json_string(a.name) + ", " + std::to_string(a.size) + "]";
+  const runtime::MeshRef mesh = program.seen_mesh();
+  std::string axes, arguments, results;
+  if (mesh)
+    for (const runtime::MeshAxis& a : mesh->axes)
+      axes += (axes.empty() ? "[" : ", [") + json_string(a.name) + ", " + std::to_string(a.size) + "]";
   for (std::size_t i = 0; i < call.given.size(); ++i)
-    arguments += (i ? ",\n  " : "\n  ") + entry(call.names[i], call.given[i], program.mesh) +
+    arguments += (i ? ",\n  " : "\n  ") + entry(call.names[i], call.given[i], mesh) +
                  ", \"donated\": " + (call.becomes[i] ? "true" : "false") + "}";
   for (std::size_t i = 0; i < program.results.size(); ++i)
     results += (results.empty() ? "\n  " : ",\n  ") +
-               entry(i < call.results.size() ? call.results[i] : "result", program.results[i], program.mesh) + "}";
+               entry(i < call.results.size() ? call.results[i] : "result", program.results[i], mesh) + "}";
   for (const hlo::Claim& c : module.claims) {  // what must hold; in manual form as each device found it
     const int line = source_line(sources, c.span);
-    const bool each = form == hlo::Form::Manual && program.mesh;
+    const bool each = form == hlo::Form::Manual && mesh;
     std::string all;
-    if (each) all = grammar::separated(program.mesh->axes, ", ", [](const auto& a) { return json_string(a.name); });
+    if (each) all = grammar::separated(mesh->axes, ", ", [](const auto& a) { return json_string(a.name); });
     results += (results.empty() ? "\n  " : ",\n  ") +
                ("{\"name\": " + json_string("assert of line " + std::to_string(line))) + ", \"shape\": [" +
-               (each ? std::to_string(program.mesh->size()) : "") + "], \"type\": \"bool\", \"layout\": [" +
+               (each ? std::to_string(mesh->size()) : "") + "], \"type\": \"bool\", \"layout\": [" +
                (each ? "[" + all + "]" : "") + "]}";
   }
   return "{\"function\": " + json_string(call.name) +
          ", \"file\": " + json_string(known ? sources.at(call.where.source).name() : "") +
          ", \"line\": " + std::to_string(source_line(sources, call.where)) + ", \"form\": \"" +
-         std::string(hlo::name_of(form)) + "\", \"mesh\": [" + mesh + "],\n \"arguments\": [" + arguments +
+         std::string(hlo::name_of(form)) + "\", \"mesh\": [" + axes + "],\n \"arguments\": [" + arguments +
          "],\n \"results\": [" + results + "],\n \"tested_with\": " + kTestedWith + "}\n";
 }
 

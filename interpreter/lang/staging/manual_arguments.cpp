@@ -91,7 +91,8 @@ ir::Layout ManualCall::layout_for(const Value& spec, const Type& type, const cha
       if (!taken_.has(a))
         in_.fail("spec", span,
                  "the spec of " + who + " names @" + outer_->axes[a].name +
-                     ", which this function does not make manual: it takes " + ir::axes_text(*outer_, taken_.list()));
+                     ", which this function does not make manual: it takes " +
+                     runtime::axes_text(*outer_, taken_.list()));
     return layout;
   }
   if (spec.items() || spec.fields())

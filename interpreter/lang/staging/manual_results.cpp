@@ -98,7 +98,7 @@ void ManualCall::check_varying(const Tensor& t, const ir::Layout& layout, const 
 void ManualCall::sum_or_name(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
                              const Written& written, std::size_t position) {
   const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
-  const std::string sum = "psum(" + value + ", " + ir::axes_text(*inner_, undeclared.list()) + ")";
+  const std::string sum = "psum(" + value + ", " + runtime::axes_text(*inner_, undeclared.list()) + ")";
   const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
   d.message = ir::undeclared_message(subject("result", position), type, layout, undeclared, short_enough ? value : "x");
   if (written.value) d.fixes.push_back({"sum it over the devices", written.value->span, sum});
@@ -114,7 +114,7 @@ void ManualCall::sum_or_name(grammar::Diagnostic& d, const Type& type, const ir:
 // Pieces were passed round, and this has the size of all of them: a sum would count them once a device.
 void ManualCall::trust_or_gather(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
                                  std::size_t position) {
-  const std::string axes = ir::axes_text(*inner_, undeclared.list());
+  const std::string axes = runtime::axes_text(*inner_, undeclared.list());
   const std::string spec = runtime::to_string(*layout.mesh, layout.sharding);
   d.message = subject("result", position) + " is " + runtime::to_string(type) +
               ": it has the size of all pieces along " + axes +
@@ -130,7 +130,7 @@ void ManualCall::trust_or_gather(grammar::Diagnostic& d, const Type& type, const
 void ManualCall::say_the_same(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
                               const std::vector<const ir::Node*>& joins, std::size_t position) {
   d.message = subject("result", position) + " is " + runtime::to_string(type) + ": " + std::string(joins[0]->op->name) +
-              " gives every device the same pieces along " + ir::axes_text(*inner_, undeclared.list()) +
+              " gives every device the same pieces along " + runtime::axes_text(*inner_, undeclared.list()) +
               ", but its type does not say so, and the spec " + runtime::to_string(*layout.mesh, layout.sharding) +
               " promises it: write `to: \"same\"` there";
   for (const ir::Node* n : joins) {

@@ -282,10 +282,10 @@ void varies_nowhere(const Type& x, const Along& where, const BoundArgs& a) {
     (x.varying.has(static_cast<AxisId>(id)) ? already : others).push_back(static_cast<AxisId>(id));
   if (already.empty()) return;
   grammar::Error e("varying", a.span,
-                   "pcast: " + runtime::to_string(x) + " varies along " + ir::axes_text(*where.mesh, already) +
+                   "pcast: " + runtime::to_string(x) + " varies along " + runtime::axes_text(*where.mesh, already) +
                        " already" + (others.empty() ? ": leave the `pcast` out" : ""));
   if (!others.empty())
-    e.diagnostic.fixes.push_back({"name the others alone", a.args[1].span, ir::axes_text(*where.mesh, others)});
+    e.diagnostic.fixes.push_back({"name the others alone", a.args[1].span, runtime::axes_text(*where.mesh, others)});
   throw e;
 }
 

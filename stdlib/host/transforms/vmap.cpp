@@ -210,8 +210,8 @@ class MappedCall {
     } catch (const grammar::Error& e) {
       if (e.diagnostic.code != "layout" || front_.dim.axes.empty()) throw;
       grammar::Diagnostic d = e.diagnostic;  // of the elements of all places together
-      d.message =
-          "vmap over a dimension that is split over " + ir::axes_text(*front_.mesh, front_.dim.axes) + ": " + d.message;
+      d.message = "vmap over a dimension that is split over " + runtime::axes_text(*front_.mesh, front_.dim.axes) +
+                  ": " + d.message;
       d.notes.push_back(
           "inside of vmap no value that meets the mapped ones may be split over the axis that is mapped over");
       throw grammar::Error(std::move(d));

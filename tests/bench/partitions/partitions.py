@@ -200,7 +200,8 @@ def main():
                 if not line.startswith('comm '):
                     continue
                 _, word, size, times, *along = line.split(' ', 4)
-                n = math.prod(sizes[a] for a in re.findall(r'\w+', along[0]))
+                # a part of an axis says its size: M:(1)2
+                n = math.prod(int(part or sizes[a]) for a, part in re.findall(r'(\w+)(?::\(\d+\)(\d+))?', along[0]))
                 mine.append((OURS[word], int(size) // int(times), n, int(times)))
             xla, xla_holds, xla_work, xla_alone = theirs[i]
             (holds, work), (_, alone) = map(explained, said)

@@ -30,7 +30,7 @@ void refuse_split_under(const runtime::Type& x, const runtime::Type& mask, std::
     if (axes.empty()) continue;
     throw runtime::RuntimeError(
         "layout", "a mask " + runtime::to_string(mask) + " picks from " + runtime::to_string(x) + ", whose dimension " +
-                      std::to_string(d) + " is split over " + ir::axes_text(*x.mesh, axes) +
+                      std::to_string(d) + " is split over " + runtime::axes_text(*x.mesh, axes) +
                       ": how many elements each part gives only a run knows. `shard` the array first");
   }
 }

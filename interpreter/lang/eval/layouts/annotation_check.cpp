@@ -256,13 +256,14 @@ void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime
                     (unreduced.empty() || have.sharding.unreduced_kind == kind) &&
                     (reduced.empty() || (have.sharding.reduced & shown) == reduced);
   if (same) return;
-  const std::string over = unreduced.empty() ? "it must not be an unreduced sum"
-                                             : "it must be unreduced over " + ir::axes_text(mesh, unreduced.list());
+  const std::string over = unreduced.empty()
+                               ? "it must not be an unreduced sum"
+                               : "it must be unreduced over " + runtime::axes_text(mesh, unreduced.list());
   const bool only_reduced = (have.sharding.unreduced & shown) == unreduced;
-  misplaced(
-      what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),
-      {(only_reduced ? "it must be reduced over " + ir::axes_text(mesh, reduced.list()) : over) + "; `shard` it first"},
-      spec);
+  misplaced(what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),
+            {(only_reduced ? "it must be reduced over " + runtime::axes_text(mesh, reduced.list()) : over) +
+             "; `shard` it first"},
+            spec);
 }
 
 void AnnotationCheck::layout_of_type(const TypeLit& t, Span where, const runtime::Type& have, std::size_t open,
