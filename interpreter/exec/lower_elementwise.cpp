@@ -131,7 +131,8 @@ class ElementUnit {
       return reg;
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (same_place(inputs_[i], seen) && program_.is_of_row(program_.inputs[i]) == of_row) return program_.inputs[i];
+      if (!is_piece(i) && same_place(inputs_[i], seen) && program_.is_of_row(program_.inputs[i]) == of_row)
+        return program_.inputs[i];
     inputs_.push_back(std::move(seen));
     program_.inputs.push_back(registers_.take(inputs_.back().dtype, of_row));
     return program_.inputs.back();
@@ -139,6 +140,7 @@ class ElementUnit {
 
   // An operand from outside for all points; what is the same along each row is read once a row.
   Register of_points(ir::Var v) {
+    if (const Node* join = l_.in_pieces(v)) return pieces(*join);
     StridedView seen = broadcast(l_.place(v), shape_);
     const std::size_t lead = shape_.size() - unit_.points.row;
     bool along = program_.row > 1 && !seen.splat;
@@ -146,6 +148,24 @@ class ElementUnit {
     if (!along) return operand(std::move(seen), false);
     seen.shape.resize(lead), seen.strides.resize(lead);
     return repeated(dtype(v), operand(std::move(seen), true));
+  }
+
+  Register pieces(const Node& join) {
+    const Register reg = registers_.take(dtype(join.outputs[0]), false);
+    Lowering::Pieces pieces = l_.pieces(join);
+    program_.joins.push_back({static_cast<std::uint16_t>(inputs_.size()),
+                              static_cast<std::uint16_t>(pieces.places.size()),
+                              static_cast<std::uint16_t>(pieces.along)});
+    for (StridedView& p : pieces.places) {
+      inputs_.push_back(std::move(p));
+      program_.inputs.push_back(reg);
+    }
+    return reg;
+  }
+  bool is_piece(std::size_t input) const {
+    return std::any_of(program_.joins.begin(), program_.joins.end(), [&](const ElementProgram::Join& j) {
+      return input >= j.first && input < std::size_t{j.first} + j.count;
+    });
   }
 
   // What has one element a row, along each row.
@@ -216,7 +236,7 @@ class ElementUnit {
     const bool result = std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.is_result(v); });
     std::vector<StridedView> each;  // operands of one element a row lie in another order
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (!program_.is_of_row(program_.inputs[i])) each.push_back(inputs_[i]);
+      if (!program_.is_of_row(program_.inputs[i]) && !is_piece(i)) each.push_back(inputs_[i]);
     Anchors order = order_of(each, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
     const auto lead = static_cast<int>(shape_.size() - unit_.points.row);
     if (std::any_of(order.begin(), order.end(), [&](const Anchor& a) { return a.before > lead; }))
@@ -231,7 +251,12 @@ class ElementUnit {
     std::vector<View> in, out;
     for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
     for (const StridedView& p : made) out.push_back(view_of(p, order, mesh));
-    for (const View& v : in) l_.copies(gathered(v));
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (!is_piece(i)) l_.copies(gathered(in[i]));
+    for (ElementProgram::Join& j : program_.joins)  // of the views, which have axes before it
+      j.dim = static_cast<std::uint16_t>(j.dim + std::count_if(order.begin(), order.end(), [&](const Anchor& a) {
+                                           return a.before <= static_cast<int>(j.dim);
+                                         }));
     ir::BoundKernel run;
     if (!l_.around().measure)
       run =
@@ -245,7 +270,7 @@ class ElementUnit {
                              AxisSet distinct) const {
     Lowering::InPlace pairs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!alone(inputs_, i) || inputs_[i].distinct != distinct) continue;
+      if (is_piece(i) || !alone(inputs_, i) || inputs_[i].distinct != distinct) continue;
       for (std::size_t o = 0; o < made.size(); ++o)
         if (own[o] && made[o].dtype == inputs_[i].dtype && made[o].shape == inputs_[i].shape &&
             lies_as(inputs_[i], made[o]))
@@ -270,15 +295,18 @@ class ElementUnit {
 
 }  // namespace
 
+bool changes_nothing(const Lowering& l, const Unit& unit) {
+  const Node& n = l.node(unit.nodes.front());
+  if (unit.nodes.size() != 1) return false;
+  const auto* code = std::get_if<Code>(&n.op->kernel);
+  const bool same_type = code && *code == Code::Convert &&
+                         l.type(n.inputs[0]).dtype == l.type(n.outputs[0]).dtype;  // only the weakness changed
+  return same_type || (ir::host_copy(n) != ir::HostCopy::None && !l.around().alone());
+}
+
 void lower_elementwise(Lowering& l, const Unit& unit) {
   const Node& first = l.node(unit.nodes.front());
-  if (unit.nodes.size() == 1) {
-    const bool same_type =
-        std::get<Code>(first.op->kernel) == Code::Convert &&
-        l.type(first.inputs[0]).dtype == l.type(first.outputs[0]).dtype;  // only the weakness changed
-    const bool same_memory = ir::host_copy(first) != ir::HostCopy::None && !l.around().alone();
-    if (same_type || same_memory) return l.put(first.outputs[0], l.place(first.inputs[0]));
-  }
+  if (changes_nothing(l, unit)) return l.put(first.outputs[0], l.place(first.inputs[0]));
   ElementUnit(l, unit).emit();
 }
 

@@ -59,11 +59,51 @@ StridedView Lowering::framed(const StridedView& p, const ir::Pairs& frame) {
 // ---- joins
 namespace {
 
+std::size_t joined_along(const Node& n, std::size_t rank) {
+  const std::int64_t axis = n.attrs.integer("axis");
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+}  // namespace
+
+std::optional<std::size_t> Lowering::padded_along(const Node& n) const {
+  if (n.op != around_.table.core().pad || n.attrs.has("interior")) return {};
+  std::optional<std::size_t> out;
+  const ir::Pairs& widths = n.attrs.pairs("widths");
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    if (widths[i].first == 0 && widths[i].second == 0) continue;
+    if (out || widths[i].first < 0 || widths[i].second < 0) return {};
+    out = type(n.outputs[0]).shape.size() - widths.size() + i;
+  }
+  return out;
+}
+
+Lowering::Pieces Lowering::pieces(const Node& n) const {
+  const std::size_t rank = type(n.outputs[0]).shape.size();
+  Pieces out;
+  if (const auto d = padded_along(n)) {
+    const auto [low, high] = n.attrs.pairs("widths")[*d - (rank - n.attrs.pairs("widths").size())];
+    const auto filled = [&, d = *d](std::int64_t size) {
+      Shape shape = type(n.outputs[0]).shape;
+      shape[d] = size;
+      if (size > 0) out.places.push_back(broadcast(place(n.inputs[1]), shape));
+    };
+    out.along = *d;
+    filled(low);
+    out.places.push_back(place(n.inputs[0]));
+    filled(high);
+  } else {
+    out.along = joined_along(n, rank);
+    for (ir::Var v : n.inputs) out.places.push_back(place(v));
+  }
+  return out;
+}
+
+namespace {
+
 // Operand i where it lies in the whole.
 StridedView part_of(const StridedView& whole, const Node& n, std::size_t i, const ir::Graph& g) {
-  const auto rank = static_cast<std::int64_t>(whole.shape.size());
-  const std::int64_t axis = n.attrs.integer("axis");
-  const auto d = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  const std::size_t d = joined_along(n, whole.shape.size());
   StridedView part = whole;
   for (std::size_t k = 0; k < i; ++k) part.offset += g.type(n.inputs[k]).shape[d] * whole.strides[d];
   part.shape = g.type(n.inputs[i]).shape;
@@ -71,6 +111,30 @@ StridedView part_of(const StridedView& whole, const Node& n, std::size_t i, cons
 }
 
 }  // namespace
+
+// Arrays that are joined, or padded along one dimension, for elementwise programs alone are read by these where they
+// are: a block with its neighbours' edges is no copy. Few elements are joined, so that a program of few is one without
+// pieces.
+void Lowering::find_pieces(const std::vector<Unit>& units) {
+  if (around_.nan_check) return;
+  constexpr std::int64_t kLeast = 128;  // bytes of one device
+  std::map<std::int32_t, const Node*> joins;
+  for (const Unit& u : units) {
+    const Node& n = node(u.nodes[0]);
+    if (u.nodes.size() != 1 || (n.op != around_.table.core().concat && !padded_along(n))) continue;
+    const ir::Var v = n.outputs[0];
+    if (!result_[at(v)] && !wanted_places_.contains(v.id) && !runtime::is_complex(type(v).dtype) &&
+        runtime::numel(type(v).shape) * item_bytes(type(v).dtype) >= kLeast)
+      joins.emplace(v.id, &n);
+  }
+  for (const Unit& u : units)
+    for (int i : joins.empty() ? std::vector<int>() : u.nodes)
+      for (ir::Var v : node(i).inputs)
+        if (!u.elementwise || changes_nothing(*this, u) || u.points.of(type(v).shape) != Points::Class::Each ||
+            u.points.shape.size() != type(v).shape.size())
+          joins.erase(v.id);
+  in_pieces_ = std::move(joins);
+}
 
 // Arrays that are joined are written where they then lie, by a program that makes them for this alone and where they
 // lie in one piece.
@@ -105,7 +169,7 @@ void Lowering::lay_out_joins(const std::vector<Unit>& units) {
   };
   for (const Unit& u : units) {
     const Node& n = node(u.nodes.front());
-    if (!joins(u) || wanted_places_.contains(n.outputs[0].id)) continue;
+    if (!joins(u) || wanted_places_.contains(n.outputs[0].id) || in_pieces(n.outputs[0])) continue;
     const ir::Var v = n.outputs[0];
     StridedView whole = dense_place(kNoStorage, type(v).dtype, axes(v), type(v).shape, mesh_);
     const auto each = [&](auto f) {

@@ -96,6 +96,7 @@ void Lowering::run(std::vector<Unit> units) {
       for (ir::Var v : node(i).inputs)
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
+  find_pieces(units);
   lay_out_joins(units);
   for (const auto& [id, place] : wanted_places_) needed_[static_cast<std::size_t>(id)] = 1;
   if (around_.part && !around_.nan_check) return lower_together(*this, units);
@@ -297,6 +298,7 @@ void Lowering::emit(const Unit& unit) {
 void Lowering::emit_node(const Node& n) {
   if (n.op->comm) return lower_collective(*this, n);
   if (const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) return emit_view(n, *view);
+  if (!n.outputs.empty() && in_pieces(n.outputs[0])) return;
   if (!n.outputs.empty() && joins_.contains(n.outputs[0].id)) return emit_join(n);
   if (const Structure* s = ir::structure_of(*n.op)) {
     switch (*s) {

@@ -125,6 +125,17 @@ class Lowering {
     node_ = originals_.empty() ? &n : originals_[static_cast<std::size_t>(&n - g_.nodes.data())];
   }
   void emit(const Unit& unit);
+  // The concatenation or padding that v is, where programs read what it is made of in place of it; else null.
+  const ir::Node* in_pieces(ir::Var v) const {
+    const auto it = in_pieces_.find(v.id);
+    return it == in_pieces_.end() ? nullptr : it->second;
+  }
+
+  struct Pieces {
+    std::size_t along = 0;  // the dimension
+    std::vector<StridedView> places;
+  };
+  Pieces pieces(const ir::Node& n) const;
 
  private:
   friend class OnMesh;
@@ -134,6 +145,8 @@ class Lowering {
                                       bool same_layout, const Donors* wanted);
   void emit_node(const ir::Node& n);
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
+  void find_pieces(const std::vector<Unit>& units);
+  std::optional<std::size_t> padded_along(const ir::Node& n) const;  // the one dimension
   void lay_out_joins(const std::vector<Unit>& units);
   void emit_join(const ir::Node& n);
   StridedView framed(const StridedView& p, const ir::Pairs& frame);
@@ -148,6 +161,7 @@ class Lowering {
   std::vector<char> needed_, result_;
   std::map<std::int32_t, StridedView> wanted_places_;
   std::map<std::int32_t, StridedView> joins_;  // what is joined of arrays of which some are written there
+  std::map<std::int32_t, const ir::Node*> in_pieces_;
   std::vector<const ir::Node*> originals_;
   Draft draft_;
   std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;  // constants made so far
@@ -168,6 +182,7 @@ class OnMesh {  // for a block: places are over this mesh, which is wider than w
 
 // ---- the parts: units and nodes of one kind each
 void lower_elementwise(Lowering& l, const Unit& unit);          // lower_elementwise.cpp
+bool changes_nothing(const Lowering& l, const Unit& unit);      // an elementwise one that gives its operand as it lies
 void lower_collective(Lowering& l, const ir::Node& n);          // lower_collectives.cpp
 void lower_loop_or_branch(Lowering& l, const ir::Node& n);      // lower_regions.cpp
 void lower_effect(Lowering& l, const ir::Node& n);              // lower_regions.cpp

@@ -1,7 +1,7 @@
 // Parts of axes: 2 groups of heads on an axis of 4 are split over half of the axis, and what is in a group over the
-// other half. Where a dimension of several factors is laid out over an axis that its factors do not divide by, the graph
-// is partitioned once more on a mesh that has the axis in two parts (runtime/mesh/axis_parts.h), with results as they
-// are, and the cheaper one is taken.
+// other half. Where a dimension of several factors is laid out over an axis that its factors do not divide by, the
+// graph is partitioned once more on a mesh that has the axis in two parts (runtime/mesh/axis_parts.h), with results as
+// they are, and the cheaper one is taken.
 #include <algorithm>
 #include <numeric>
 

@@ -23,6 +23,10 @@ ir::Graph on_one_device(const ir::OpTable& table, const ir::Graph& graph);
 // collectives.
 ir::Graph simplify(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- cut_pads.cpp
+// Slices of padded arrays as padded slices, where elementwise operations read them. Regions too; nothing where none is.
+std::optional<ir::Graph> without_cut_pads(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- loop_cleanup.cpp: loops and branches made smaller, before propagation.
 // Results that nobody uses, and what only they need, go: steps, carries and results of branches.
 ir::Graph trim_loops(const ir::OpTable& table, const ir::Graph& graph);

@@ -1,5 +1,6 @@
 // One forward walk that finds equal nodes and nodes that change nothing, then dead code. Every node that is merged has
 // equal attributes: a `barrier` (recomputation on purpose) therefore keeps its nodes apart from those outside.
+#include <algorithm>
 #include <unordered_map>
 
 #include "interpreter/ir/builder.h"
@@ -67,8 +68,13 @@ class Simplifier {
     if (n.outputs.size() != 1 || inputs.empty() || n.attrs.has("barrier")) return {};
     const ir::Type& out = g_.type(n.outputs[0]);
     auto same_type = [&](Var v) { return b_.type(v) == out; };
-    if (n.op == core_.convert || n.op == core_.broadcast_to || n.op == core_.reshape)
+    if (n.op == core_.convert || n.op == core_.broadcast_to || n.op == core_.reshape || n.op == core_.slice)
       return same_type(inputs[0]) ? inputs[0] : Var{};
+    if (n.op == core_.pad && same_type(inputs[0])) {
+      const ir::Pairs& widths = n.attrs.pairs("widths");
+      return std::all_of(widths.begin(), widths.end(), [](auto w) { return w.first == 0 && w.second == 0; }) ? inputs[0]
+                                                                                                             : Var{};
+    }
     if (n.op == core_.transpose && same_type(inputs[0])) {
       const ir::Ints& perm = n.attrs.ints("perm");
       for (std::size_t i = 0; i < perm.size(); ++i)

@@ -2,6 +2,7 @@
 #include "runtime/kernels/element_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shard::runtime {
 namespace {
@@ -120,6 +121,52 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg, std::int64_t row
   return in;
 }
 
+// Piece k of a join, which `view` is.
+ElementPlan::Input make_piece(const ElementProgram::Join& join, std::size_t k, std::span<const View> in,
+                              std::uint16_t reg) {
+  ElementPlan::Input out = make_input(in[join.first + k], reg, 1);
+  if (out.way == ElementPlan::Way::Scalar) {
+    out.nest.rank = 1;
+    out.nest.size[0] = std::max<std::int64_t>(numel(in[join.first + k].shape), 1);
+    out.nest.stride[0][0] = 0;
+  }
+  out.fits = out.nest.stride[0][out.nest.rank - 1] == 1 && !out.load;
+  out.way = ElementPlan::Way::Gather;
+  out.turned = false;
+  const auto line = [&](const View& v) {  // elements from one index before the dimension to the next
+    return numel(Shape(v.shape.begin() + join.dim, v.shape.end()));
+  };
+  for (std::size_t other = 0; other < join.count; ++other) {
+    const std::int64_t each = line(in[join.first + other]);
+    if (other < k) out.begin += each;
+    out.period += each;
+  }
+  out.length = line(in[join.first + k]);
+  if (k + 1 == join.count) out.pieces = join.count;
+  return out;
+}
+
+// Which one input i is a piece of; null: it is whole.
+const ElementProgram::Join* join_of(const ElementProgram& p, std::size_t i) {
+  for (const ElementProgram::Join& j : p.joins)
+    if (i >= j.first && i < std::size_t{j.first} + j.count) return &j;
+  return nullptr;
+}
+
+void check_join(const ElementProgram& p, const ElementProgram::Join& j, std::span<const View> in, std::int64_t count) {
+  bool good = j.count > 0 && std::size_t{j.first} + j.count <= in.size() && j.dim < in[j.first].shape.size();
+  Shape whole = good ? in[j.first].shape : Shape();
+  for (std::size_t i = j.first + std::size_t{1}; good && i < std::size_t{j.first} + j.count; ++i) {
+    Shape shape = in[i].shape;
+    good = p.inputs[i] == p.inputs[j.first] && !p.is_of_row(p.inputs[i]) && shape.size() == whole.size() &&
+           in[i].dtype == in[j.first].dtype;
+    if (!good) break;
+    whole[j.dim] += std::exchange(shape[j.dim], in[j.first].shape[j.dim]);
+    good = shape == in[j.first].shape;
+  }
+  if (!good || numel(whole) != count) throw RuntimeError("kernel", "pieces do not make what they are joined to");
+}
+
 void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
   if (in.size() != p.inputs.size() || out.size() != p.outputs.size() || out.empty())
     throw RuntimeError("kernel", "an elementwise program was given a wrong number of arrays");
@@ -130,7 +177,8 @@ void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<c
     return r < p.registers.size() && held_bytes(p.registers[r]) == held_bytes(v.dtype) && points(r, v) == count;
   };
   bool good = true;
-  for (std::size_t i = 0; i < in.size(); ++i) good = good && fits(p.inputs[i], in[i]);
+  for (const ElementProgram::Join& j : p.joins) check_join(p, j, in, count);
+  for (std::size_t i = 0; i < in.size(); ++i) good = good && (join_of(p, i) || fits(p.inputs[i], in[i]));
   for (std::size_t i = 0; i < out.size(); ++i) good = good && fits(p.outputs[i], out[i]);
   for (const ElementProgram::Constant& c : p.constants) good = good && c.reg < p.registers.size();
   if (!good)
@@ -177,8 +225,13 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   row = std::max<std::int64_t>(p.row, 1);
   count = numel(out[0].shape) * (p.is_of_row(p.outputs[0]) ? row : 1);
   Renamer names(p);
-  for (std::size_t i = 0; i < in.size(); ++i)
-    inputs.push_back(make_input(in[i], names.write(p.inputs[i]), p.is_of_row(p.inputs[i]) ? 1 : row));
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint16_t reg = names.write(p.inputs[i]);  // of pieces the last one's is read
+    if (const ElementProgram::Join* j = join_of(p, i))
+      inputs.push_back(make_piece(*j, i - j->first, in, reg));
+    else
+      inputs.push_back(make_input(in[i], reg, p.is_of_row(p.inputs[i]) ? 1 : row));
+  }
   for (const ElementProgram::Constant& c : p.constants) {
     const DType t = p.registers[c.reg];
     Constant k{names.write(c.reg), static_cast<std::uint8_t>(held_bytes(t)), {}};
@@ -256,7 +309,11 @@ void ElementPlan::place_registers() {
     bool of_row;
   };
   std::vector<Slot> slots;
-  for (std::size_t r = 0; r < registers; ++r) {  // in the order of their births
+  for (std::size_t r = 0; r < registers; ++r) {                                // in the order of their births
+    if (r < inputs.size() && inputs[r].period > 0 && inputs[r].pieces == 0) {  // it lies in the last piece's
+      slot.push_back(0);
+      continue;
+    }
     const std::size_t width = held_bytes(types[r]);
     std::size_t& bytes = of_row[r] ? row_bytes : slot_bytes;
     auto it = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) {

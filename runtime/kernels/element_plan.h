@@ -29,6 +29,10 @@ struct ElementPlan {
     Nest<1> nest;
     Loop load = nullptr;  // of narrow floats: to f32
     bool turned = false;  // Gather whose neighbours lie in the dimension before the last: kPanel lines at a time
+    // A piece of what the register of the last piece holds: of each `period` elements of that the `length` from `begin`
+    // on. 0: it is none. `pieces`: of the last one, how many there are.
+    std::int64_t begin = 0, length = 0, period = 0;
+    int pieces = 0;
     bool once() const { return way == Way::Scalar || way == Way::Row; }  // is filled once for many tiles
   };
   struct Constant {

@@ -202,7 +202,42 @@ class Run {
     }
   }
 
-  void load(std::size_t i, std::int64_t at, std::int64_t n) {
+  // Elements [at, at + n) of input i, as registers hold them.
+  void fetch(std::size_t i, std::int64_t at, std::int64_t n, unsigned char* to) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    const unsigned char* data = static_cast<const unsigned char*>(inputs_[i]);
+    if (!in.load) return bring(i, data, at, n, to);
+    std::uint16_t narrow[ElementPlan::kTile];
+    for (std::int64_t done = 0; done < n; done += ElementPlan::kTile) {
+      const std::int64_t some = std::min(ElementPlan::kTile, n - done);
+      bring(i, data, at + done, some, narrow);
+      in.load(narrow, nullptr, nullptr, reinterpret_cast<float*>(to) + done, some);
+    }
+  }
+
+  // Of what is joined of the pieces up to the last one.
+  void load_joined(std::size_t last, std::int64_t at, std::int64_t n) {
+    const ElementPlan::Input& end = p_.inputs[last];
+    std::size_t i = last + 1 - static_cast<std::size_t>(end.pieces);
+    const auto piece = [&]() -> const ElementPlan::Input& { return p_.inputs[i]; };
+    std::int64_t outer = at / end.period, skip = at % end.period;
+    while (skip >= piece().begin + piece().length) ++i;
+    if (skip + n <= piece().begin + piece().length)
+      return load(i, outer * piece().length + skip - piece().begin, n, end.reg);
+    reg_[end.reg] = home(end.reg);
+    auto* to = static_cast<unsigned char*>(reg_[end.reg]);
+    for (const std::int64_t held = end.load ? std::int64_t{sizeof(float)} : end.item; n > 0;) {
+      const std::int64_t w = std::min(n, piece().begin + piece().length - skip);
+      if (w > 0) fetch(i, outer * piece().length + skip - piece().begin, w, to);
+      to += w * held, skip += w, n -= w;
+      if (i == last)
+        ++outer, skip = 0, i = last + 1 - static_cast<std::size_t>(end.pieces);
+      else
+        ++i;
+    }
+  }
+
+  void load(std::size_t i, std::int64_t at, std::int64_t n, std::uint16_t reg) {
     const ElementPlan::Input& in = p_.inputs[i];
     const std::size_t item = in.item;
     const unsigned char* data = static_cast<const unsigned char*>(inputs_[i]);
@@ -218,25 +253,16 @@ class Run {
       const std::int64_t length = in.nest.size[in.nest.rank - 1];
       if (at % length + n <= length) dense = panels_[i].line(in, data, at);
     }
-    if (dense && !in.load && !(in.kept && aliased_)) {
-      reg_[in.reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
+    if (dense && !in.load && !(p_.inputs[reg].kept && aliased_)) {
+      reg_[reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
       return;
     }
-    reg_[in.reg] = home(in.reg);
-    if (!in.load) {
-      if (dense)
-        std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
-      else
-        bring(i, data, at, n, reg_[in.reg]);
-      return;
-    }
-    if (dense) return in.load(dense, nullptr, nullptr, reg_[in.reg], n);
-    std::uint16_t narrow[ElementPlan::kTile];
-    for (std::int64_t done = 0; done < n; done += ElementPlan::kTile) {
-      const std::int64_t some = std::min(ElementPlan::kTile, n - done);
-      bring(i, data, at + done, some, narrow);
-      in.load(narrow, nullptr, nullptr, static_cast<float*>(reg_[in.reg]) + done, some);
-    }
+    reg_[reg] = home(reg);
+    if (!dense) return fetch(i, at, n, static_cast<unsigned char*>(reg_[reg]));
+    if (in.load)
+      in.load(dense, nullptr, nullptr, reg_[reg], n);
+    else
+      std::memcpy(reg_[reg], dense, static_cast<std::size_t>(n) * item);
   }
 
   unsigned char* target(std::size_t i, std::int64_t at) const {
@@ -271,8 +297,13 @@ class Run {
   }
 
   void tile(std::int64_t at, std::int64_t n) {
-    for (std::size_t i = 0; i < p_.inputs.size(); ++i)
-      if (const auto& in = p_.inputs[i]; !in.once()) load(i, p_.held(in.reg, at), p_.held(in.reg, n));
+    for (std::size_t i = 0; i < p_.inputs.size(); ++i) {
+      const ElementPlan::Input& in = p_.inputs[i];
+      if (in.pieces > 0)
+        load_joined(i, at, n);
+      else if (!in.once() && in.period == 0)
+        load(i, p_.held(in.reg, at), p_.held(in.reg, n), in.reg);
+    }
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       if (o.in_place && (whole() || !(o.early && aliased_))) reg_[o.reg] = target(i, at);

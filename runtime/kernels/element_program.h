@@ -40,6 +40,12 @@ struct ElementProgram {
   std::vector<std::uint16_t> outputs;  // register that output i is stored from
   std::int64_t row = 0;                // elements of a row; 0: there are no rows
   std::vector<bool> of_row = {};       // by register; where it is shorter: false
+  // Inputs [first, first + count) have one register: they are pieces of what it holds, one behind the other along this
+  // dimension of their views.
+  struct Join {
+    std::uint16_t first, count, dim;
+  };
+  std::vector<Join> joins = {};
   bool is_of_row(std::uint16_t r) const { return r < of_row.size() && of_row[r]; }
 };
 
@@ -59,7 +65,8 @@ struct ElementTurns {
 };
 
 // Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the
-// same shape (that of the outputs, which are contiguous), those of one element a row what is left without the row. Safe
+// same shape (that of the outputs, which are contiguous), those of one element a row what is left without the row, and
+// pieces less of one dimension. Safe
 // to run from several threads at once. Large runs spread over oneTBB; every element is computed the same way wherever
 // it falls, so the split does not change bits.
 class ElementKernel {

@@ -1,6 +1,6 @@
 // A mesh one axis of which is seen as two, its parts: of @model: 4 the parts @model:(1)2 (slowest) and @model:(2)2, as
-// Shardy writes sub-axes. The same devices in the same order, so blocks lie in memory as they did. A compiled program may
-// lay out what is between its arguments and results over parts; arrays and types that people see never are.
+// Shardy writes sub-axes. The same devices in the same order, so blocks lie in memory as they did. A compiled program
+// may lay out what is between its arguments and results over parts; arrays and types that people see never are.
 #pragma once
 #include <utility>
 

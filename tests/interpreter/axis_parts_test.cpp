@@ -1,7 +1,7 @@
-// Parts of axes: dimensions whose factors an axis does not divide by are split over a part of it. Values are those of the
-// whole computation; collectives by derivation.
-#include "interpreter/transform/regions.h"
+// Parts of axes: dimensions whose factors an axis does not divide by are split over a part of it. Values are those of
+// the whole computation; collectives by derivation.
 #include "runtime/mesh/axis_parts.h"
+#include "interpreter/transform/regions.h"
 #include "tests/interpreter/execute.h"
 
 using namespace shard;
@@ -51,9 +51,8 @@ TEST_CASE("two groups on an axis of four are split over half of it, what is in a
       Var x = b.call("sin", {ir::reshape(b, q[1], {6, 2, 4})});
       return Vars{ir::add(b, q[0], ir::reduce_sum(b, ir::mul(b, x, x), {1, 2}))};
     });
-    Graph g = graph({f32({6}), f32({3, 6, 8})}, [&](Builder& b, const Vars& q) {
-      return scan(b, share(body), {}, {q[0]}, {q[1]}, 3);
-    });
+    Graph g = graph({f32({6}), f32({3, 6, 8})},
+                    [&](Builder& b, const Vars& q) { return scan(b, share(body), {}, {q[0]}, {q[1]}, 3); });
     const transform::Program loop = check_partitioned(g, kMesh, {spec({{}}), spec({{}, {}, {1}})});
     CHECK(loop.mesh->whole);
   }

@@ -4,8 +4,11 @@
 
 #include <tbb/global_control.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 
 #include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/element_programs.h"
@@ -98,6 +101,65 @@ TEST_CASE("fused programs", "[elementwise]") {
     CHECK(y.as<float>()[i] == Approx(v > 0.5f ? std::tanh(v * 0.7978845608f) : v).epsilon(1e-5).margin(1e-6));
     CHECK(copy_.as<float>()[i] == x.as<float>()[i]);
   }
+}
+
+// y - x, and of each row its sum, of x joined of pieces: the same bits as of x in one.
+TEST_CASE("inputs in pieces", "[elementwise]") {
+  std::mt19937 random(1);
+  const auto below = [&](std::size_t n) { return static_cast<std::int64_t>(random() % n); };
+  for (int round = 0; round < 60; ++round) {
+    const DType t = std::array{DType::F32, DType::BF16, DType::F64, DType::I8}[random() % 4];
+    const std::size_t along = random() % 3;
+    Shape shape{1 + below(3), 1 + below(9), 1 + below(400)};
+    std::vector<std::int64_t> sizes{0};
+    for (std::size_t k = 0; k < 1 + random() % 4; ++k) sizes.push_back(k == 2 ? 0 : 1 + below(along == 2 ? 300 : 5));
+    shape[along] = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    Array x = random_array(t, shape, 2), y = random_array(t, shape, 3), want(t, shape), got = want;
+    const bool rows = round % 2 && shape[2] > 1;
+    const Shape lead{shape[0], shape[1]};
+    Array sums(t, lead), sums_got(t, lead);
+    ElementProgram p{{t, t, t, t}, {0, 1}, {}, {{Code::Sub, t, 2, 0, 1}}, {2}};
+    if (rows) {
+      p.row = shape[2], p.of_row = {false, false, false, true}, p.outputs = {2, 3};
+      p.code.push_back({Code::Identity, t, 3, 2});
+      p.code.back().reduce = Reduce::Sum;
+    }
+    const auto outs = [&](Array& all, Array& each) {
+      return rows ? std::vector<View>{all.view(), each.view()} : std::vector<View>{all.view()};
+    };
+    run(p, {y.view(), x.view()}, outs(want, sums));
+    // The first piece is a copy of its own, the others are seen in x.
+    std::vector<View> in{y.view()};
+    std::int64_t begin = 0;
+    for (const std::int64_t n : sizes) {
+      View piece = x.view();
+      piece.shape[along] = n;
+      piece.data = static_cast<char*>(x.data()) + begin * piece.strides[along] * static_cast<std::int64_t>(size_of(t));
+      in.push_back(piece), begin += n;
+    }
+    Array copied(t, in[2].shape);
+    copy(in[2], copied.view());
+    in[2] = copied.view();
+    p.inputs.assign(in.size(), 1), p.inputs[0] = 0;
+    p.joins = {{1, static_cast<std::uint16_t>(sizes.size()), static_cast<std::uint16_t>(along)}};
+    for (const bool generated : {false, true}) {
+      const ElementKernel kernel(p, in, outs(got, sums_got));
+      if (generated) kernel.generate();
+      std::vector<void*> from, to;
+      for (const View& v : in) from.push_back(v.data);
+      for (const View& v : outs(got, sums_got)) to.push_back(v.data);
+      kernel.run(from.data(), to.data());
+      CAPTURE(round, name(t), along, sizes, generated);
+      CHECK(std::memcmp(got.data(), want.data(), static_cast<std::size_t>(want.size()) * size_of(t)) == 0);
+      if (rows)
+        CHECK(std::memcmp(sums_got.data(), sums.data(), static_cast<std::size_t>(sums.size()) * size_of(t)) == 0);
+    }
+  }
+  Array a = random_array(DType::F32, {2, 3}, 1), b = random_array(DType::F32, {2, 4}, 2), out(DType::F32, {2, 8});
+  ElementProgram p{{DType::F32, DType::F32}, {0, 0}, {}, {{Code::Neg, DType::F32, 1, 0}}, {1}};
+  p.joins = {{0, 2, 1}};
+  CHECK_THROWS_WITH(ElementKernel(p, std::vector{a.view(), b.view()}, std::vector{out.view()}),
+                    Catch::Contains("pieces do not make"));
 }
 
 TEST_CASE("outputs in the place of inputs", "[elementwise]") {
