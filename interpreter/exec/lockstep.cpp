@@ -135,7 +135,9 @@ class Lockstep final : public Target {
  public:
   Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact, bool nan_check)
       : table_(table), pool_(pool), exact_(exact), nan_check_(nan_check) {}
-  transform::Passes passes() const override { return {.early_sums = !exact_, .uneven = !nan_check_}; }
+  transform::Passes passes() const override {
+    return {.early_sums = !exact_, .join_sums = false, .uneven = !nan_check_};
+  }
 
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
                                             std::span<const ArrayInfo> args) const override {

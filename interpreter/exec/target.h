@@ -52,6 +52,7 @@ std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::P
                                             bool nan_check = false);
 // By default as lockstep: what a device holds is what it holds there.
 std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool,
-                                            transform::Passes passes = {.partition = true, .early_sums = true});
+                                            transform::Passes passes = {
+                                                .partition = true, .early_sums = true, .join_sums = false});
 
 }  // namespace shard::exec

@@ -1,6 +1,6 @@
 // p[2:] of p = pad(x, [(1, 1)]) is x[1:] with an element behind it: the parts of a framed array that elementwise
-// operations read, each made of what it has of the array. Of two that are split, blocks then have their neighbours' edges
-// and nothing is as long as the frame, which may not divide.
+// operations read, each made of what it has of the array. Of two that are split, blocks then have their neighbours'
+// edges and nothing is as long as the frame, which may not divide.
 #include <algorithm>
 
 #include "interpreter/ir/builder.h"
@@ -87,7 +87,8 @@ class PadCutter {
     const runtime::Shape& shape = g_.type(pad.inputs[0]).shape;
     const std::size_t rank = shape.size();
     const Pairs& widths = pad.attrs.pairs("widths");
-    const Ints &starts = slice.attrs.ints("start"), &limits = slice.attrs.ints("limit"), &steps = slice.attrs.ints("step");
+    const Ints &starts = slice.attrs.ints("start"), &limits = slice.attrs.ints("limit"),
+               &steps = slice.attrs.ints("step");
     Part out;
     for (std::size_t d = 0; d < rank; ++d) {
       const std::size_t lead = rank - starts.size(), bare = rank - widths.size();
@@ -99,15 +100,16 @@ class PadCutter {
       if (from >= to || (!whole && steps[d - lead] != 1)) return {};
       out.start.push_back(from);
       out.limit.push_back(from == 0 && to == shape[d] ? ir::kWhole : to);
-      out.widths.emplace_back(std::max<std::int64_t>(low - start, 0), std::max<std::int64_t>(limit - low - shape[d], 0));
+      out.widths.emplace_back(std::max<std::int64_t>(low - start, 0),
+                              std::max<std::int64_t>(limit - low - shape[d], 0));
     }
     return out;
   }
 
   Var emit(const Node& pad, const Part& part) {
     const Ints ones(part.start.size(), 1);
-    const Var x = b_.emit1(*core_.slice, {now_[pad.inputs[0]]},
-                           {{"start", part.start}, {"limit", part.limit}, {"step", ones}});
+    const Var x =
+        b_.emit1(*core_.slice, {now_[pad.inputs[0]]}, {{"start", part.start}, {"limit", part.limit}, {"step", ones}});
     return b_.emit1(*core_.pad, {x, now_[pad.inputs[1]]}, {{"widths", part.widths}});
   }
 

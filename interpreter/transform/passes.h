@@ -76,6 +76,11 @@ std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& 
 // done to them or they are taken apart again. Nothing where none is.
 std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- small_sums.cpp
+// Small sums of gradients over the same devices that were inserted, and do not depend on one another, as one sum of
+// what they have one after another. Regions too. Nothing where no two stand together.
+std::optional<ir::Graph> with_small_sums_joined(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- early_sums.cpp
 // Sums over devices brought to the contractions whose terms they add up: psum(c * dot(x, y)) becomes c * psum(dot(x,
 // y)), and a psum_scatter a psum of which each device sees its part. So that the terms of single devices are never

@@ -99,6 +99,7 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
     after(pass, out.local, options);
     analyse();
   };
+  if (options.passes.join_sums && mesh) becomes(with_small_sums_joined(table, out.local), "small sums");
   becomes(with_makers(table, out.local), "with makers");
   becomes(without_small_joins(table, out.local), "few elements");
   if (options.passes.early_sums && mesh) becomes(with_early_sums(table, out.local, out.distinct, *mesh), "early sums");

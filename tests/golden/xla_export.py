@@ -7,7 +7,9 @@ Expectations are our kernels' results: what is tested is that an engine that nob
 keys and random numbers agree to the bit; floats to the tolerances of `close`.
 """
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -247,9 +249,13 @@ def close_step(numpy, got, want):
     return numpy.allclose(got.astype('f8'), want.astype('f8'), rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
+def bytes_of(tensor):
+    *sizes, dtype = tensor.split('x')
+    return math.prod(map(int, sizes)) * max(int(re.sub(r'\D', '', dtype)) // 8, 1)
+
+
 def steps(shard):
     """Functions of scripts in all forms; the collectives in the text are those that `comm` counts; one inside of jax.jit."""
-    import re
     import jax
     import numpy
     wrong = []
@@ -259,8 +265,8 @@ def steps(shard):
             script = head + function + '\n' + ''.join(f'let {n}_ = {v}\n' for n, v in given.items())
             call = ', '.join(n + '_' for n in given)
             script += f'let out = step({call})\nlet counts = comm(step, {call})\n'
-            script += ('print(' + ' + '.join(f'counts.{c}.count' for c in ('psum', 'pmax', 'pmin', 'pprod', 'all_gather', 'psum_scatter',
-                                                                           'all_to_all', 'ppermute')) + ')\n')
+            reduces, moves = ('psum', 'pmax', 'pmin', 'pprod'), ('all_gather', 'psum_scatter', 'all_to_all', 'ppermute')
+            script += 'print(' + ', '.join(' + '.join(f'counts.{c}.{what}' for c in kinds) for kinds, what in ((moves, 'count'), (reduces, 'bytes'))) + ')\n'
             script += ('save("in.npz", {' + ', '.join(f'{n}: ' + (f'key_data({n}_)' if n in keys else f'{n}_') for n in given) + '})\n'
                        'save("out.npz", {result: out})\n')
             path = os.path.join(folder, name + '.shard')
@@ -278,11 +284,13 @@ def steps(shard):
                     wrong.append(f'{name}, {form}: {made.stderr}')
                     continue
                 text = open(base + '.mlir').read()
-                found = len(re.findall(r'"stablehlo\.(all_reduce|all_gather|reduce_scatter|all_to_all|collective_permute)"', text))
-                counted = int(ran.stdout.split()[-1])
+                # Small sums are joined in the text: their bytes stay.
+                found = (len(re.findall(r'"stablehlo\.(all_gather|reduce_scatter|all_to_all|collective_permute)"', text)),
+                         sum(map(bytes_of, re.findall(r'"stablehlo\.all_reduce".*?\}\) : \(tensor<([^>]*)>', text, re.S))))
+                counted = tuple(map(int, ran.stdout.split()[-2:]))
                 if name == 'convolutions' and (text.count('stablehlo.convolution') < 8 or (form == 'auto' and 'stablehlo.gather' in text)):
                     wrong.append(f'{name}, {form}: windows are gathered, not convolved')
-                if found != counted and form != 'auto' and name != 'loops': wrong.append(f'{name}, {form}: {found} collectives in the text, comm counts {counted}')
+                if found != counted and form != 'auto' and name != 'loops': wrong.append(f'{name}, {form}: {found[0]} moves and {found[1]} bytes of reductions in the text, comm counts {counted}')
                 try:
                     archived(text)
                     step = imported(base + '.py')

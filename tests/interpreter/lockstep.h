@@ -391,7 +391,7 @@ inline std::vector<std::string> communicates(const Graph& g) {
 
 // The pipeline's program for arguments of these layouts, verified after each pass.
 inline transform::Program lowered(const Graph& f, const MeshRef& m, const std::vector<Sharding>& layouts,
-                                  transform::Passes passes = {}) {
+                                  transform::Passes passes = {.join_sums = false}) {
   std::vector<transform::ArrayInfo> args;
   for (std::size_t i = 0; i < f.params.size(); ++i)
     args.push_back({f.type(f.params[i]), layouts[i], layouts[i].split_axes() | layouts[i].unreduced, m});

@@ -1,5 +1,5 @@
-// What a block reads of its neighbours': edges are sent, and neither the block with them nor a framed array is ever made.
-// Values are those of the whole computation; bytes and memory by derivation.
+// What a block reads of its neighbours': edges are sent, and neither the block with them nor a framed array is ever
+// made. Values are those of the whole computation; bytes and memory by derivation.
 #include "interpreter/transform/passes.h"
 #include "tests/interpreter/execute.h"
 
@@ -8,7 +8,7 @@ using namespace shard::testing;
 
 namespace {
 
-const MeshRef kMesh = mesh({{"X", 8}});
+const MeshRef kRod = mesh({{"X", 8}});
 const std::int64_t kRow = 32 * 4, kBlock = 8 * kRow;  // bytes, of [64, 32] in f32
 
 Var padded(Builder& b, Var x, ir::Pairs widths) {
@@ -20,33 +20,34 @@ Var part(Builder& b, Var x, ir::Ints start, ir::Ints limit) {
                  {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}});
 }
 
-struct Said {
+struct Costs {
   std::int64_t sent = 0, temporaries = 0;
 };
-Said said(const Graph& g, const Sharding& layout) {
-  const transform::Program p = check_partitioned(g, kMesh, {layout});
-  Said out;
+Costs costs(const Graph& g, const Sharding& layout) {
+  const transform::Program p = check_partitioned(g, kRod, {layout});
+  Costs out;
   for (const auto& r : p.communication) out.sent += r.sent;
   runtime::Pool pool;
-  const std::vector<ArrayRef> args{laid_out(pool, numbers(g.type(g.params[0]), 1), kMesh, layout)};
+  const std::vector<ArrayRef> args{laid_out(pool, numbers(g.type(g.params[0]), 1), kRod, layout)};
   const std::vector<exec::ArrayInfo> infos{exec::array_info(*args[0])};
-  const auto plan = compile(g, infos, kMesh, pool);
+  const auto plan = compile(g, infos, kRod, pool);
   out.temporaries = plan->memory().temporaries;
   std::vector<ArrayRef> given = args;
-  check_close(read(pool, plan->run(given, {}, {})[0]).values(), Reference().run(g, {numbers(g.type(g.params[0]), 1)})[0].values(),
-              1e-5);
+  check_close(read(pool, plan->run(given, {}, {})[0]).values(),
+              Reference().run(g, {numbers(g.type(g.params[0]), 1)})[0].values(), 1e-5);
   return out;
 }
 
 }  // namespace
 
 TEST_CASE("a rolled block is read in pieces") {
-  const Said s = said(graph({f32({64, 32})},
-                            [](Builder& b, const Vars& p) {
-                              const Var up = b.call("rotate", {p[0]}, {{"axis", std::int64_t{-2}}, {"shift", std::int64_t{1}}});
-                              return Vars{ir::sub(b, b.call("sin", {up}), p[0])};
-                            }),
-                      spec({{0}, {}}));
+  const Costs s =
+      costs(graph({f32({64, 32})},
+                  [](Builder& b, const Vars& p) {
+                    const Var up = b.call("rotate", {p[0]}, {{"axis", std::int64_t{-2}}, {"shift", std::int64_t{1}}});
+                    return Vars{ir::sub(b, b.call("sin", {up}), p[0])};
+                  }),
+            spec({{0}, {}}));
   CHECK(s.sent == kRow);
   CHECK(s.temporaries < kBlock);  // the row that came, and what was sent
 }
@@ -54,10 +55,11 @@ TEST_CASE("a rolled block is read in pieces") {
 TEST_CASE("parts of a framed array are parts of the array between zeros") {
   const auto points = [](Builder& b, const Vars& p) {
     const Var f = padded(b, p[0], {{1, 1}, {0, 0}});
-    return Vars{ir::sub(b, ir::add(b, part(b, f, {2, 0}, {66, ir::kWhole}), part(b, f, {0, 0}, {64, ir::kWhole})), p[0])};
+    return Vars{
+        ir::sub(b, ir::add(b, part(b, f, {2, 0}, {66, ir::kWhole}), part(b, f, {0, 0}, {64, ir::kWhole})), p[0])};
   };
   const Graph g = graph({f32({64, 32})}, points);
-  const Said s = said(g, spec({{0}, {}}));
+  const Costs s = costs(g, spec({{0}, {}}));
   CHECK(s.sent == 2 * kRow);  // a framed array of 66 rows would have blocks of 9
   CHECK(s.temporaries < kBlock);
   SECTION("on one device too") {
