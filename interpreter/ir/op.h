@@ -187,8 +187,8 @@ struct Mapped {
   Var var;
   bool mapped;
 };  // mapped: dimension 0 is the new one
-// What the row is better written as in a local graph, given the node that made its operand for it alone and that node's
-// operands; nothing where it stays.
+// What the row is better written as, in a global or a local graph, given the node that made its operand for it alone
+// and that node's operands; nothing where it stays.
 using WithMakerFn = std::function<std::optional<Var>(Builder&, const OpCall&, const Node& maker, const Vars& in)>;
 using BatchFn =
     std::function<std::vector<Mapped>(Builder&, const OpCall& unbatched, std::span<const Mapped>, std::int64_t size)>;

@@ -1,13 +1,14 @@
 // Parts of axes: 2 groups of heads on an axis of 4 are split over half of the axis, and what is in a group over the
 // other half. Where a dimension of several factors is laid out over an axis that its factors do not divide by, the
-// graph is partitioned once more on a mesh that has the axis in two parts (runtime/mesh/axis_parts.h), with results as
-// they are, and the cheaper one is taken.
+// graph is partitioned once more on a mesh that has the axis in two parts (runtime/mesh/axis_parts.h), with results
+// over whole axes, and the cheaper one is taken.
 #include <algorithm>
 #include <numeric>
 
 #include "interpreter/ir/op.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
+#include "interpreter/transform/uneven.h"
 #include "runtime/mesh/axis_parts.h"
 
 namespace shard::transform {
@@ -86,6 +87,23 @@ Graph on(const MeshRef& parts, Graph g) {
   return g;
 }
 
+// Without the axes of which a dimension does not have all parts, and what is behind these.
+Sharding of_wholes(Sharding layout, const Mesh& parts) {
+  for (auto& d : layout.dims) {
+    std::vector<AxisId> whole;
+    for (std::size_t i = 0; i < d.axes.size();) {
+      const Axes all = runtime::to_parts(AxisSet::of(parts.part_of[d.axes[i]]), parts).list();
+      if (d.axes.size() - i < all.size() ||
+          !std::equal(all.begin(), all.end(), d.axes.begin() + static_cast<std::ptrdiff_t>(i)))
+        break;
+      whole.insert(whole.end(), all.begin(), all.end());
+      i += all.size();
+    }
+    d.axes = std::move(whole);
+  }
+  return closed(std::move(layout));
+}
+
 // With results laid out so.
 Graph with_results(const ir::OpTable& table, const Graph& g, const MeshRef& mesh, std::span<const Sharding> layouts) {
   ir::Builder b = builder_like(table, g);
@@ -140,8 +158,11 @@ std::optional<OnParts> on_parts_of_axes(const ir::OpTable& table, const Graph& g
     return std::nullopt;
   std::vector<Sharding> arguments, results;
   for (Var p : graph.params) arguments.push_back(runtime::to_parts(layouts.of[at(p)], *parts));
-  for (const Sharding& r : plain.results) results.push_back(closed(runtime::to_parts(r, *parts)));
-  const Graph finer = with_results(table, on(parts, graph), parts, results);
+  const Graph same = on(parts, graph);
+  const Layouts wanted = propagate(same, parts, arguments, uneven);
+  for (Var r : graph.results)
+    results.push_back(of_wholes(evened(*parts, graph.type(r).shape, wanted.of[at(r)]), *parts));
+  const Graph finer = with_results(table, same, parts, results);
   OnParts out{parts, partition(table, finer, parts, propagate(finer, parts, arguments, uneven), uneven)};
   out.program.local = simplify(table, out.program.local);
   if (price(out.program.local, *parts) >= price(plain.local, *mesh)) return std::nullopt;

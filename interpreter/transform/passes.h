@@ -48,7 +48,7 @@ Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const ru
 
 // ---- axis_parts.cpp
 // The same on a mesh that has some axes in parts, where that is cheaper: dimensions are merged or split whose factors
-// an axis does not divide by. `plain`: as it is without, simplified; the results are laid out alike. All axes are
+// an axis does not divide by. `plain`: as it is without, simplified. Results lie over whole axes. All axes are
 // automatic.
 struct OnParts {
   runtime::MeshRef mesh;

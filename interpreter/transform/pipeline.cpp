@@ -53,6 +53,10 @@ ir::Graph before_layouts(const ir::OpTable& table, const ir::Graph& graph, const
   after("inline calls", whole, options);
   whole = simplify(table, whole);
   after("simplify", whole, options);
+  if (auto pairs = with_makers(table, whole)) {
+    whole = std::move(*pairs);
+    after("with makers", whole, options);
+  }
   if (auto cut = without_cut_pads(table, whole)) {
     whole = simplify(table, *cut);
     after("cut pads", whole, options);

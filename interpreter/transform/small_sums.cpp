@@ -1,5 +1,5 @@
-// Small sums of gradients over devices (of gains, biases) are one message where none depends on another one: what they take is the time until the first
-// byte is there. What reads them moves behind the last one.
+// Small sums of gradients over devices (of gains, biases) are one message where none depends on another one: what they
+// take is the time until the first byte is there. What reads them moves behind the last one.
 #include <algorithm>
 #include <utility>
 
@@ -69,7 +69,8 @@ std::vector<Group> groups_of(const Graph& g) {
 
 class Joiner {
  public:
-  Joiner(const ir::OpTable& table, const Graph& g) : core_(table.core()), g_(g), b_(builder_like(table, g)), now_(b_, g) {}
+  Joiner(const ir::OpTable& table, const Graph& g)
+      : core_(table.core()), g_(g), b_(builder_like(table, g)), now_(b_, g) {}
 
   Graph run(const std::vector<Group>& groups) {
     std::vector<const Group*> ends(g_.nodes.size(), nullptr);

@@ -58,6 +58,19 @@ TEST_CASE("two groups on an axis of four are split over half of it, what is in a
   }
 }
 
+TEST_CASE(
+    "results lie over whole axes that come together again") {  // the mean of a group over two devices, as XLA has it
+  const Graph g = graph({f32({6, 8})}, [](Builder& b, const Vars& p) {
+    const Var y = ir::reshape(b, p[0], {6, 2, 4});
+    const Var mean = ir::reshape(b, ir::reduce_sum(b, y, {2}), {6, 2, 1});
+    return Vars{ir::reshape(b, ir::sub(b, y, ir::broadcast_to(b, mean, {6, 2, 4})), {6, 8})};
+  });
+  const transform::Program p = check_partitioned(g, kTwoByFour, {spec({{}, {1}})});
+  CHECK(axes_of(p) == S{"psum @M:(2)2"});
+  CHECK(p.results[0].layout == spec({{}, {1}}));
+  CHECK(*p.results[0].mesh == *kTwoByFour);
+}
+
 TEST_CASE("parts are taken where they are cheaper, and where only constraints name the mesh") {
   const auto whole = [](const Graph& g) { return !check_partitioned(g, kTwoByFour, {spec({{}, {1}})}).mesh->whole; };
   CHECK(whole(graph({f32({6, 8})}, [](Builder& b, const Vars& p) {  // four groups divide

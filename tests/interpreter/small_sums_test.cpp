@@ -86,7 +86,8 @@ TEST_CASE("large sums stay: they would wait for one another") {
 
 TEST_CASE("sums in a loop's body are joined there") {
   const Graph body = graph({f32({6}), f32({3}), f32({8, 6}), f32({8, 3})}, [](Builder& b, const Vars& p) {
-    return Vars{b.call("sin", {ir::add(b, p[0], squares(b, p[2]))}), b.call("sin", {ir::add(b, p[1], squares(b, p[3]))})};
+    return Vars{b.call("sin", {ir::add(b, p[0], squares(b, p[2]))}),
+                b.call("sin", {ir::add(b, p[1], squares(b, p[3]))})};
   });
   const Joined j = joined(graph({f32({6}), f32({3}), f32({2, 8, 6}), f32({2, 8, 3})},
                                 [&](Builder& b, const Vars& p) {

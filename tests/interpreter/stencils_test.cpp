@@ -52,6 +52,26 @@ TEST_CASE("a rolled block is read in pieces") {
   CHECK(s.temporaries < kBlock);  // the row that came, and what was sent
 }
 
+TEST_CASE("windows of an array between zeros are windows with these zeros") {  // a causal convolution
+  const Graph g = graph({f32({64, 32})}, [](Builder& b, const Vars& p) {
+    const Var w =
+        b.call("windows", {padded(b, p[0], {{3, 0}, {0, 0}})}, {{"window", ir::Ints{4}}, {"stride", ir::Ints{1}}});
+    return Vars{ir::reduce_sum(b, b.call("sin", {w}), {1})};
+  });
+  CHECK(costs(g, spec({{0}, {}})).sent == 3 * kRow);  // 67 rows would have blocks of 9
+  const auto apart = [](Var (*value)(Builder&), ir::Pairs widths) {
+    const Graph other = graph({f32({8, 4})}, [&](Builder& b, const Vars& p) {
+      const Var framed = b.emit1(*b.core().pad, {p[0], value(b)}, {{"widths", widths}});
+      return Vars{b.call("windows", {framed}, {{"window", ir::Ints{2}}, {"stride", ir::Ints{1}}})};
+    });
+    return !transform::with_makers(rows(), other);
+  };
+  const auto zero = [](Builder& b) { return ir::constant(b, 0, DType::F32, true); };
+  CHECK_FALSE(apart(zero, {{1, 1}, {0, 0}}));
+  CHECK(apart([](Builder& b) { return ir::constant(b, 1, DType::F32, true); }, {{1, 1}, {0, 0}}));
+  CHECK(apart(zero, {{1, 1}, {0, 1}}));  // channels
+}
+
 TEST_CASE("parts of a framed array are parts of the array between zeros") {
   const auto points = [](Builder& b, const Vars& p) {
     const Var f = padded(b, p[0], {{1, 1}, {0, 0}});

@@ -126,6 +126,31 @@ Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
   return b.emit(c.call.op, {x}, std::move(attrs));
 }
 
+// Windows of an array between zeros are windows with these zeros: nothing has the size of the framed array, which may
+// not divide.
+std::optional<Var> of_padded(Builder& b, const OpCall& call, const ir::Node& maker, const Vars& in) {
+  const std::size_t rank = call.in[0].shape.size();
+  Spatial s(call.attrs, rank);
+  const auto made = ir::producers(*call.graph);
+  if (maker.op != b.core().pad || maker.attrs.has("interior") || !call.in[0].sharding.used_axes().empty()) return {};
+  const ir::Node* value = made[ir::at(maker.inputs[1])];
+  if (value && value->op == b.core().convert) value = made[ir::at(value->inputs[0])];
+  if (!value || value->op != b.core().constant || value->attrs.get<bool>("value") || value->attrs.number("value") != 0)
+    return {};
+  const Pairs& widths = maker.attrs.pairs("widths");
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const auto [low, high] = widths[i];
+    const std::size_t d = rank - widths.size() + i;
+    if (low == 0 && high == 0) continue;
+    if (low < 0 || high < 0 || d < s.lead || d >= s.lead + s.count) return {};
+    s.padding[d - s.lead].first += low;
+    s.padding[d - s.lead].second += high;
+  }
+  Attrs attrs = call.attrs;
+  attrs.set("padding", s.padding);
+  return b.emit1(call.op, {in[0]}, std::move(attrs));
+}
+
 // Windows side by side are another shape: [n / window, window], and nothing that one device needs is with another.
 Var side_by_side(Builder& b, Var x, const Ints& window) {
   const Shape shape = b.type(x).shape;
@@ -312,6 +337,7 @@ void register_windows(OpTable& t) {
     return size_change_refuses("a window", call.in[0], to);
   };
   row.partition = windows_locally;
+  row.with_maker = of_padded;
   row.samples =
       "[2, 6, 4] window=[3] stride=[1]; [2, 6, 8, 2] window=[2, 3] stride=[2, 1]; "
       "[8, 4, 2] window=[3, 2] stride=[1, 1] padding=[(1, 1), (0, 1)]; "

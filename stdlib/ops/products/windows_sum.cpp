@@ -157,7 +157,8 @@ Var sum_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, c
 std::optional<Var> as_product(Builder& b, const OpCall& call, const ir::Node& maker, const Vars& in) {
   const std::size_t rank = call.in[0].shape.size();
   const Laid l(call.attrs, rank);
-  if (maker.op != b.core().contract || std::any_of(l.stride.begin(), l.stride.end(), [](auto n) { return n != 1; }))
+  if (!call.graph->local || maker.op != b.core().contract ||
+      std::any_of(l.stride.begin(), l.stride.end(), [](auto n) { return n != 1; }))
     return std::nullopt;
   const ir::ContractSpec spec = ir::read_spec(maker.attrs.text("spec"));
   const std::size_t extra = rank - spec.out.size();  // dimensions in front that have no letter
