@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import layer_programs
 import numpy
 import partition_programs
 import window_programs
@@ -168,7 +169,7 @@ def main():
     ask.add_argument('--collectives', action='store_true', help='print each of them')
     ask.add_argument('names', nargs='*')
     args = ask.parse_args()
-    rows = [(kind, *p) for kind, programs in (partition_programs.KINDS | window_programs.KINDS).items() for p in programs
+    rows = [(kind, *p) for kind, programs in (partition_programs.KINDS | window_programs.KINDS | layer_programs.KINDS).items() for p in programs
             if not args.names or any(n in kind or n in p[0] for n in args.names)]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
