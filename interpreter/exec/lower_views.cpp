@@ -113,18 +113,23 @@ StridedView part_of(const StridedView& whole, const Node& n, std::size_t i, cons
 }  // namespace
 
 // Arrays that are joined, or padded along one dimension, for elementwise programs alone are read by these where they
-// are: a block with its neighbours' edges is no copy. Few elements are joined, so that a program of few is one without
-// pieces.
+// are: a block with its neighbours' edges is no copy. Not where pieces are short: each takes some 10 ns to find, as
+// long as copying a hundred elements.
 void Lowering::find_pieces(const std::vector<Unit>& units) {
   if (around_.nan_check) return;
-  constexpr std::int64_t kLeast = 128;  // bytes of one device
+  constexpr std::int64_t kLeast = 128;  // elements of a piece, one with another
   std::map<std::int32_t, const Node*> joins;
   for (const Unit& u : units) {
     const Node& n = node(u.nodes[0]);
     if (u.nodes.size() != 1 || (n.op != around_.table.core().concat && !padded_along(n))) continue;
     const ir::Var v = n.outputs[0];
+    const Shape& shape = type(v).shape;
+    const auto padded = padded_along(n);
+    const std::size_t along = padded ? *padded : joined_along(n, shape.size());
+    const auto pieces = padded ? 2 : static_cast<std::int64_t>(n.inputs.size());
+    const std::int64_t line = runtime::numel(Shape(shape.begin() + static_cast<std::ptrdiff_t>(along), shape.end()));
     if (!result_[at(v)] && !wanted_places_.contains(v.id) && !runtime::is_complex(type(v).dtype) &&
-        runtime::numel(type(v).shape) * item_bytes(type(v).dtype) >= kLeast)
+        line >= kLeast * pieces)
       joins.emplace(v.id, &n);
   }
   for (const Unit& u : units)
