@@ -560,6 +560,9 @@ def reasons_are_whole_but_on_a_terminal():
 def a_long_loop_is_counted():
     say = predicted('jit fn f(x) = x + 1\nlet x = zeros([80000])\nfor i in 0..1000000 { x = f(x) }\n')
     check(say['calls'][0]['count'] == 1000000, 'counted')
+    # In a function that is compiled each turn is a part of the call.
+    say = predicted('jit fn f(x, w) {\n  for i in 0..500 { x = x @ w }\n  x\n}\nf(zeros([8, 8]), zeros([8, 8]))\n')
+    near(say['model_flops_per_device'], 500 * 2 * 8 ** 3, 'turns of a loop that is written out')
 
 
 @case

@@ -73,7 +73,7 @@ class Turns {
     std::map<const exec::Executable*, std::int64_t> before;
     for (std::int64_t i = r.begin; i < r.end; ++i) {
       if (!one(Value(i))) return;
-      if (!counts || watch_) continue;
+      if (!counts || watch_ || m_.ctx.tracing()) continue;  // a trace has each turn
       if (i - r.begin + 1 == kLooked) before = *counts;
       if (i - r.begin + 1 == 2 * kLooked && before.size() == counts->size()) {  // nothing new came up
         for (auto& [plan, n] : *counts)
