@@ -87,23 +87,6 @@ Graph on(const MeshRef& parts, Graph g) {
   return g;
 }
 
-// Without the axes of which a dimension does not have all parts, and what is behind these.
-Sharding of_wholes(Sharding layout, const Mesh& parts) {
-  for (auto& d : layout.dims) {
-    std::vector<AxisId> whole;
-    for (std::size_t i = 0; i < d.axes.size();) {
-      const Axes all = runtime::to_parts(AxisSet::of(parts.part_of[d.axes[i]]), parts).list();
-      if (d.axes.size() - i < all.size() ||
-          !std::equal(all.begin(), all.end(), d.axes.begin() + static_cast<std::ptrdiff_t>(i)))
-        break;
-      whole.insert(whole.end(), all.begin(), all.end());
-      i += all.size();
-    }
-    d.axes = std::move(whole);
-  }
-  return closed(std::move(layout));
-}
-
 // With results laid out so.
 Graph with_results(const ir::OpTable& table, const Graph& g, const MeshRef& mesh, std::span<const Sharding> layouts) {
   ir::Builder b = builder_like(table, g);
@@ -166,7 +149,8 @@ std::optional<OnParts> on_parts_of_axes(const ir::OpTable& table, const Graph& g
   const Graph same = on(parts, graph);
   const Layouts wanted = propagate(same, parts, arguments, uneven);
   for (Var r : graph.results)
-    results.push_back(of_wholes(evened(*parts, graph.type(r).shape, wanted.of[at(r)]), *parts));
+    results.push_back(closed(
+        runtime::to_parts(runtime::to_wholes(evened(*parts, graph.type(r).shape, wanted.of[at(r)]), *parts), *parts)));
   const Graph finer = with_results(table, same, parts, results);
   OnParts out{parts, partition(table, finer, parts, propagate(finer, parts, arguments, uneven), uneven)};
   out.program.local = simplify(table, out.program.local);

@@ -81,7 +81,16 @@ AxisSet to_wholes(AxisSet axes, const Mesh& parts) {
 }
 
 Sharding to_wholes(Sharding layout, const Mesh& parts) {
-  for (DimSharding& d : layout.dims) d.axes = axes_of(*parts.whole, names_of(parts, d.axes));
+  for (DimSharding& d : layout.dims) {
+    const std::vector<std::string> names = names_of(parts, d.axes);
+    std::vector<AxisId> axes;
+    for (const std::string& name : names) {
+      const auto whole = parts.whole->find(name);
+      if (!whole) break;
+      axes.push_back(*whole);
+    }
+    d.axes = std::move(axes);
+  }
   layout.unreduced = to_wholes(layout.unreduced, parts);
   layout.reduced = to_wholes(layout.reduced, parts);
   return layout;

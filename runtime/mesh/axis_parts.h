@@ -15,7 +15,8 @@ MeshRef with_parts(const MeshRef& mesh, AxisId a, std::int64_t first);
 AxisSet to_parts(AxisSet axes, const Mesh& parts);
 Sharding to_parts(Sharding layout, const Mesh& parts);
 AxisSet to_wholes(AxisSet axes, const Mesh& parts);
-Sharding to_wholes(Sharding layout, const Mesh& parts);  // of one that splits dimensions over whole axes only
+// An axis of which a dimension does not have all parts goes, and those behind it.
+Sharding to_wholes(Sharding layout, const Mesh& parts);
 // The same array seen on the other mesh: itself where it is on neither, or `parts` is no mesh of parts.
 ArrayRef to_parts(ArrayRef array, const MeshRef& parts);
 ArrayRef to_wholes(ArrayRef array, const MeshRef& parts);

@@ -755,6 +755,17 @@ def explain_says_what_collectives_cost_on_a_chip():
 
 
 @case
+def parts_of_axes_are_priced_and_advised_on():
+    """Two groups over four devices: what a part of an axis gathers takes time, and constraints that are tried name whole axes."""
+    text = ('mesh m = (@d: 2, @m: 4)\njit fn f(x, w) {\n  let y = reshape(x @ w, [8, 2, 16])\n  sum(sin(sum(y, axis: 1)) ** 2)\n}\n'
+            'let (x, w) = (shard ones([8, 64]) as P(@d), shard ones([64, 32]) as P(_, @m))\n')
+    p = shard('explain', script(text + 'f(x, w)\n'), '--advise', '--devices', '8')
+    check(p.returncode == 0 and '@m:(1)2' in p.stdout and 'tried' in p.stdout and ' as P(@m:' not in p.stdout, 'explained, with advice', p)
+    p = shard('run', script(text + 'import "CHIP" as c\nexplain(f, x, w, chip: c.round)\n'.replace('CHIP', chip())), '--devices', '8')
+    check(p.returncode == 0 and 'sends 128  inserted  0.01 us' in p.stdout, 'priced: 128 bytes by 1e10 a second', p)
+
+
+@case
 def reasons_quote_an_expression_of_one_line_whole():
     code = 'tanh(tanh(tanh(inputs_of_the_layer @ weights_of_the_layer)))'
     text = f'mesh m = (@d: 4)\njit fn f(inputs_of_the_layer, weights_of_the_layer) = {code}\nf(shard zeros([64, 512]) as P(_, @d), shard zeros([512, 64]) as P(@d))\n'

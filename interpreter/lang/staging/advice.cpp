@@ -11,6 +11,7 @@
 #include "interpreter/lang/staging/explanation.h"
 #include "interpreter/transform/pipeline.h"
 #include "runtime/array/stop.h"
+#include "runtime/mesh/axis_parts.h"
 
 namespace shard::lang {
 namespace {
@@ -26,6 +27,11 @@ std::int64_t sent(const transform::Program& p) {
   std::int64_t all = 0;
   for (const CommRecord& r : p.communication) all += r.sent;
   return all;
+}
+
+// What can be written of a value's layout, which may be over parts of axes.
+runtime::Sharding over_wholes(const runtime::Type& t) {
+  return t.mesh && t.mesh->whole ? runtime::to_wholes(t.sharding, *t.mesh) : t.sharding;
 }
 
 // A value that a constraint is for: what an expression of the script made, or an argument.
@@ -200,7 +206,7 @@ class Search {
       if (code_of(made).empty()) return;
     } else {
       const auto given = [&](const transform::ArrayInfo& a) {
-        return a.type.shape == type.shape && a.layout.dims == type.sharding.dims;
+        return a.type.shape == type.shape && a.layout.dims == over_wholes(type).dims;
       };
       if (std::count_if(call_.given.begin(), call_.given.end(), given) != 1) return;
       place.argument =
@@ -247,7 +253,7 @@ std::vector<runtime::Sharding> candidate_layouts(const runtime::Type& t, const r
     if (std::find(out.begin(), out.end(), s) == out.end() && out.size() < kSpecs) out.push_back(s);
   };
   const std::size_t rank = t.shape.size();
-  runtime::Sharding now = t.sharding;
+  runtime::Sharding now = over_wholes(t);
   now.unreduced = now.reduced = {};
   add(now);
   for (std::size_t d = 0; d < rank; ++d)
