@@ -63,7 +63,8 @@ bool lays_out_only(const Graph& g, const Mesh& mesh) {
   return std::all_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) {
     if (n.op->comm || is(n, ir::Structure::Manual) || is(n, ir::Structure::Effect)) return false;
     for (const auto& [name, value] : n.attrs)
-      if (const auto* layout = std::get_if<ir::Layout>(&value); layout && !(*layout->mesh == mesh)) return false;
+      if (const auto* layout = std::get_if<ir::Layout>(&value); layout && !(layout->mesh && *layout->mesh == mesh))
+        return false;
     return std::all_of(n.regions.begin(), n.regions.end(), [&](const auto& r) { return lays_out_only(*r, mesh); });
   });
 }

@@ -97,8 +97,6 @@ std::optional<ir::Graph> with_early_sums(const ir::OpTable& table, const ir::Gra
 std::optional<ir::Graph> with_early_shrinks(const ir::Graph& graph);
 
 // ---- communication.cpp
-// Operations that take as long as a byte between devices, at least: accelerators' links do some 150 (f32) to 2,500.
-inline constexpr double kOperationsPerByte = 128;
 // What one call of a local graph says between devices and computes, read from the graph: collectives with their bytes,
 // floating point operations. The length of a scan multiplies, a while body counts once, of branches the costlier
 // counts.

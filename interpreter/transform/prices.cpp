@@ -13,6 +13,13 @@ using ir::FactorKind;
 using ir::Node;
 using ir::Var;
 
+namespace {
+
+// Operations that take as long as a byte between devices, at least: accelerators' links do some 150 (f32) to 2,500.
+constexpr double kOperationsPerByte = 128;
+
+}  // namespace
+
 // Whether n computes nothing and its result has the elements of its one operand several times: a bias over the rows,
 // the windows of an image; or of one number anything.
 bool Partitioner::repeats(const Node& n) const {
