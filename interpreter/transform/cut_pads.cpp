@@ -36,13 +36,8 @@ class PadCutter {
   // Nothing where there is none.
   std::optional<Graph> run() {
     find();
-    std::optional<Graph> inside;
-    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
-      for (std::size_t k = 0; k < g_.nodes[i].regions.size(); ++k)
-        if (auto region = without_cut_pads(b_.table(), *g_.nodes[i].regions[k])) {
-          if (!inside) inside = g_;
-          inside->nodes[i].regions[k] = share(std::move(*region));
-        }
+    std::optional<Graph> inside =
+        with_regions(g_, [&](const Graph& region) { return without_cut_pads(b_.table(), region); });
     if (std::none_of(cut_.begin(), cut_.end(), [](char c) { return c; })) return inside;
     now_.params();
     for (const Node& n : inside ? inside->nodes : g_.nodes) {

@@ -128,17 +128,11 @@ class Apart {
 }  // namespace
 
 std::optional<Graph> without_small_joins(const ir::OpTable& table, const Graph& graph) {
-  std::optional<Graph> out;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (std::size_t k = 0; k < graph.nodes[i].regions.size(); ++k) {
-      const Graph& region = *graph.nodes[i].regions[k];
-      auto inside = without_small_joins(table, region);
-      if (auto apart = Apart(table, inside ? *inside : region).run()) inside = std::move(apart);
-      if (!inside) continue;
-      if (!out) out = graph;
-      out->nodes[i].regions[k] = share(std::move(*inside));
-    }
-  return out;
+  return with_regions(graph, [&](const Graph& region) {
+    auto inside = without_small_joins(table, region);
+    if (auto apart = Apart(table, inside ? *inside : region).run()) inside = std::move(apart);
+    return inside;
+  });
 }
 
 }  // namespace shard::transform

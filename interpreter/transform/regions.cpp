@@ -119,6 +119,18 @@ Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> par
   return b.finish(known(results, "a result"));
 }
 
+std::optional<Graph> with_regions(const Graph& g, const std::function<std::optional<Graph>(const Graph&)>& change) {
+  std::optional<Graph> out;
+  for (std::size_t i = 0; i < g.nodes.size(); ++i)
+    for (std::size_t k = 0; k < g.nodes[i].regions.size(); ++k) {
+      std::optional<Graph> region = change(*g.nodes[i].regions[k]);
+      if (!region) continue;
+      if (!out) out = g;
+      out->nodes[i].regions[k] = share(std::move(*region));
+    }
+  return out;
+}
+
 Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
   return extract(table, g, g.params, g.results, true);
 }

@@ -3,6 +3,7 @@
 // derivative and batching passes and by rows with regions.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,9 @@ ir::Builder builder_like(const ir::OpTable& table, const ir::Graph& like);
 // that the results need must follow from the params. `effects`: effects that follow from them come along.
 ir::Graph extract(const ir::OpTable& table, const ir::Graph& g, std::span<const ir::Var> params,
                   std::span<const ir::Var> results, bool effects);
+// The graph with each region as `change` has it; nothing where it changes none.
+std::optional<ir::Graph> with_regions(const ir::Graph& g,
+                                      const std::function<std::optional<ir::Graph>(const ir::Graph&)>& change);
 ir::Graph without_dead_code(const ir::OpTable& table, const ir::Graph& g);  // effects stay
 
 // Which values a backward part must be handed. `late`: values that only the backward part has; `results`: those that it

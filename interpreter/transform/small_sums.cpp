@@ -130,13 +130,8 @@ class Joiner {
 }  // namespace
 
 std::optional<Graph> with_small_sums_joined(const ir::OpTable& table, const Graph& graph) {
-  std::optional<Graph> out;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (std::size_t k = 0; k < graph.nodes[i].regions.size(); ++k)
-      if (auto inside = with_small_sums_joined(table, *graph.nodes[i].regions[k])) {
-        if (!out) out = graph;
-        out->nodes[i].regions[k] = share(std::move(*inside));
-      }
+  std::optional<Graph> out =
+      with_regions(graph, [&](const Graph& region) { return with_small_sums_joined(table, region); });
   const Graph& now = out ? *out : graph;
   const std::vector<Group> groups = groups_of(now);
   return groups.empty() ? out : Joiner(table, now).run(groups);
