@@ -131,8 +131,8 @@ Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
 std::optional<Var> of_padded(Builder& b, const OpCall& call, const ir::Node& maker, const Vars& in) {
   const std::size_t rank = call.in[0].shape.size();
   Spatial s(call.attrs, rank);
-  const auto made = ir::producers(*call.graph);
   if (maker.op != b.core().pad || maker.attrs.has("interior") || !call.in[0].sharding.used_axes().empty()) return {};
+  const auto made = ir::producers(*call.graph);
   const ir::Node* value = made[ir::at(maker.inputs[1])];
   if (value && value->op == b.core().convert) value = made[ir::at(value->inputs[0])];
   if (!value || value->op != b.core().constant || value->attrs.get<bool>("value") || value->attrs.number("value") != 0)

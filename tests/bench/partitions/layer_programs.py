@@ -1,19 +1,7 @@
 """More pairs for partitions.py, as in partition_programs.py: heads that do not divide over an axis, dimensions that are regrouped, framed
 arrays and shifts, layers, rests of arrays. Written after the partitioner had learnt the others."""
-GQA = '''
-let q = (x @ a).reshape([8, 32, 2, 4, 16])
-let k = (x @ b).reshape([8, 32, 2, 16])
-let v = (x @ c).reshape([8, 32, 2, 16])
-let s = softmax(einsum("btgrk,bsgk->bgrts", q, k) / 4.0, axis: -1)
-let y = einsum("bgrts,bsgk->btgrk", s, v).reshape([8, 32, 128]) @ o
-'''
-GQA_JAX = '''
-q = (x @ a).reshape(8, 32, 2, 4, 16)
-k = (x @ b).reshape(8, 32, 2, 16)
-v = (x @ c).reshape(8, 32, 2, 16)
-s = jax.nn.softmax(jnp.einsum("btgrk,bsgk->bgrts", q, k) / 4.0, axis=-1)
-y = jnp.einsum("bgrts,bsgk->btgrk", s, v).reshape(8, 32, 128) @ o
-'''
+from partition_programs import GQA, GQA_JAX
+
 MQA = GQA.replace('[8, 32, 2, 4, 16]', '[8, 32, 1, 8, 16]').replace('[8, 32, 2, 16]', '[8, 32, 1, 16]')
 MQA_JAX = GQA_JAX.replace('8, 32, 2, 4, 16', '8, 32, 1, 8, 16').replace('8, 32, 2, 16', '8, 32, 1, 16')
 GROUPS = 'x 8,32,64 D; a 64,128 _,M; b 64,32 _,M; c 64,32 _,M; o 128,64 M'
