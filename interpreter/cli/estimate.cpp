@@ -26,8 +26,7 @@ std::string collectives_json(const Prediction& f, const Chip& chip, const gramma
            grammar::separated(r.axes, ", ", lang::json_string) +
            "], \"line\": " + std::to_string(source_line(sources, r.span)) + ", \"count\": " + std::to_string(r.count) +
            ", \"bytes\": " + std::to_string(r.bytes) + ", \"sent\": " + std::to_string(r.sent) +
-           ", \"seconds\": " + number(cost_model::collective_seconds(chip, *f.call.plan->program().mesh, r)) +
-           ", \"why\": " +
+           ", \"seconds\": " + number(cost_model::collective_seconds(chip, f.call.plan->program(), r)) + ", \"why\": " +
            lang::json_string(r.written ? "written"
                              : r.why   ? lang::why_text(*r.why, *r.op, f.call.names, sources, r.span)
                                        : "inserted") +

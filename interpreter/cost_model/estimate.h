@@ -62,7 +62,7 @@ struct Estimate {
 // ---- what the lines of a script cost (lines.cpp)
 
 // Seconds of all that one record of a program's communication stands for, hidden or not.
-double collective_seconds(const Chip& chip, const runtime::Mesh& mesh, const transform::CommRecord& record);
+double collective_seconds(const Chip& chip, const transform::Program& program, const transform::CommRecord& record);
 std::string axes_of(const transform::CommRecord& record);   // "@data, @model"
 std::string words_of(const transform::CommRecord& record);  // "psum @data"
 

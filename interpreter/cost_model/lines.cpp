@@ -10,7 +10,8 @@ namespace shard::cost_model {
 
 using transform::CommRecord;
 
-double collective_seconds(const Chip& chip, const runtime::Mesh& mesh, const CommRecord& record) {
+double collective_seconds(const Chip& chip, const transform::Program& program, const CommRecord& record) {
+  const runtime::Mesh& mesh = *program.mesh;
   const std::vector<runtime::AxisId> axes = runtime::axes_of(mesh, record.axes);
   if (chip.simulated > 0)  // what they say in one process is memory, which counts as computing
     return static_cast<double>(record.count) *
@@ -51,7 +52,7 @@ std::vector<CommGroup> groups_of(const Chip& chip, const exec::Executable& plan,
     });
     CommGroup& group = same == out.end() ? out.emplace_back() : *same;
     group.records.push_back(&r);
-    group.seconds += collective_seconds(chip, *plan.program().mesh, r);
+    group.seconds += collective_seconds(chip, plan.program(), r);
   }
   return out;
 }
@@ -66,7 +67,7 @@ const CommRecord* longest_at(const Chip& chip, const exec::Executable& plan, gra
   if (groups.empty()) return nullptr;
   const auto most =
       std::max_element(groups.begin(), groups.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; });
-  const auto seconds = [&](const CommRecord* r) { return collective_seconds(chip, *plan.program().mesh, *r); };
+  const auto seconds = [&](const CommRecord* r) { return collective_seconds(chip, plan.program(), *r); };
   return *std::max_element(most->records.begin(), most->records.end(),
                            [&](auto* a, auto* b) { return seconds(a) < seconds(b); });
 }

@@ -27,15 +27,14 @@ std::string collectives(const Prediction& f, const cost_model::Chip& chip, const
   std::vector<double> bytes;                                            // ... and of all of them
   for (const exec::CommRecord& r : f.call.plan->comm()) {
     const auto count = static_cast<double>(r.count), all = static_cast<double>(r.bytes);
-    std::vector<std::string> cells{
-        r.kind,
-        escaped(cost_model::axes_of(r)),
-        "",
-        bytes_text(all / count),
-        time_text(cost_model::collective_seconds(chip, *f.call.plan->program().mesh, r) / count),
-        "",
-        std::to_string(source_line(sources, r.span)),
-        r.written ? "written" : "inserted"};
+    std::vector<std::string> cells{r.kind,
+                                   escaped(cost_model::axes_of(r)),
+                                   "",
+                                   bytes_text(all / count),
+                                   time_text(cost_model::collective_seconds(chip, f.call.plan->program(), r) / count),
+                                   "",
+                                   std::to_string(source_line(sources, r.span)),
+                                   r.written ? "written" : "inserted"};
     if (!r.written && r.why)
       cells.back() += ": " + escaped(lang::why_text(*r.why, *r.op, f.call.names, sources, r.span));
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == cells; });

@@ -80,7 +80,7 @@ Chip need_chip(Interpreter& in, BoundArgs& a, const std::string& who) {
 Value collectives_of(Interpreter& in, const Chip& chip, const lang::CompiledCall& call) {
   std::vector<Value> out;
   for (const exec::CommRecord& r : call.plan->comm())
-    out.push_back(comm_record(in, r, cost_model::collective_seconds(chip, *call.plan->program().mesh, r)));
+    out.push_back(comm_record(in, r, cost_model::collective_seconds(chip, call.plan->program(), r)));
   return Value::list(std::move(out));
 }
 

@@ -134,7 +134,7 @@ std::string explained_on(const lang::CompiledCall& call, const cost_model::Estim
                          const grammar::SourceMap& sources) {
   lang::Prices prices{{}, time_text};
   for (const exec::CommRecord& r : call.plan->comm())
-    prices.seconds.push_back(cost_model::collective_seconds(chip, *call.plan->program().mesh, r));
+    prices.seconds.push_back(cost_model::collective_seconds(chip, call.plan->program(), r));
   constexpr std::size_t kLines = 8;
   const cost_model::Profile& t = e.time;
   std::string out = explained_call(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
