@@ -3,7 +3,7 @@
 
     measured.py SHARD PROGRAM.shard ROWS.csv [--draws N]
 
-ROWS.csv: id, source, chip, devices, group, settings, step_seconds, of which those of one source on one chip are one cluster and one stack of
+ROWS.csv: id, source, chip, devices, group, settings, step_seconds, and stack where the source does not say it, of which those of one source on one chip are one cluster and one stack of
 software. Three rows are drawn N times, the same in every run; printed are the mean error of the others before and after, the order of the rates
 inside groups (Kendall's tau) and the share that lies in the range that `estimate` gives. Standard library only."""
 import argparse, concurrent.futures, csv, json, math, os, random, subprocess, tempfile
@@ -47,7 +47,8 @@ def main():
     pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
     total = []
     for source, chip in dict.fromkeys((r['source'], r['chip']) for r in rows):
-        own, stack = [r for r in rows if (r['source'], r['chip']) == (source, chip)], STACKS[source]
+        own = [r for r in rows if (r['source'], r['chip']) == (source, chip)]
+        stack = own[0].get('stack') or STACKS[source]
         if len(own) < 4: continue
         before = [abs(predicted(o.shard, o.program, r, chip, '--stack', stack)['step_seconds'] / float(r['step_seconds']) - 1) for r in own]
         dice = random.Random(1)
