@@ -23,6 +23,7 @@ std::span<const ChipField> chip_fields() {
       {"tile_rows", &Chip::tile_rows},
       {"tile_columns", &Chip::tile_columns},
       {"fill", &Chip::fill},
+      {"block", &Chip::block},
       {"waves", &Chip::waves},
       {"product_share", &Chip::product_share},
       {"kernel_share", &Chip::kernel_share},
@@ -34,6 +35,7 @@ std::span<const ChipField> chip_fields() {
       {"theft", &Chip::theft},
       {"network_theft", &Chip::network_theft},
       {"woven", &Chip::woven},
+      {"sums_once", &Chip::sums_once},
       {"spread", &Chip::spread},
       {"simulated", &Chip::simulated},
       {"cache", &Chip::cache},
@@ -114,6 +116,20 @@ std::int64_t stride_of(const runtime::Mesh& mesh, runtime::AxisId a) {
   for (std::size_t later = a + std::size_t{1}; later < mesh.axes.size(); ++later) stride *= mesh.axes[later].size;
   return stride;
 }
+// A mesh axis as long as a dimension of the slice lies along it, as JAX's meshes do; from the last axis on. What is
+// left keeps its order.
+void settle(std::vector<Dimension>& slice, const runtime::Mesh& mesh) {
+  auto free = slice.end();
+  for (std::size_t a = mesh.axes.size(); a-- > 0 && free != slice.begin();) {
+    const std::int64_t size = mesh.axes[a].size;
+    if (size <= 1) continue;
+    const auto own =
+        std::find_if(std::reverse_iterator(free), slice.rend(), [&](const Dimension& d) { return d.size == size; });
+    if (own == slice.rend()) break;
+    std::rotate(std::prev(own.base()), own.base(), free);
+    --free;
+  }
+}
 // Of the devices along an axis, those that lie in one domain of so many.
 std::int64_t together(std::int64_t domain, const runtime::Mesh& mesh, runtime::AxisId a) {
   return std::clamp<std::int64_t>(domain / stride_of(mesh, a), 1, mesh.size_of(a));
@@ -132,8 +148,9 @@ std::int64_t processes_of(double processes, const runtime::Mesh& mesh, std::span
 Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes) {
   const std::int64_t domain =
       std::accumulate(chip.domain.begin(), chip.domain.end(), std::int64_t{1}, std::multiplies<>());
-  const std::vector<Dimension> slice =
+  std::vector<Dimension> slice =
       chip.domain.size() > 1 ? slice_of(chip, std::min(domain, mesh.size())) : std::vector<Dimension>{};
+  settle(slice, mesh);
   Group out;
   double directions = 0;
   for (const runtime::AxisId a : axes) {

@@ -33,6 +33,7 @@ struct Chip {
   // Products run as tiles, `units` of them at once; a tile's pipeline fills while `fill` terms are summed of the type
   // that the chip is fastest with, of others in the same seconds.
   double units = 1, tile_rows = 128, tile_columns = 128, fill = 0;
+  double block = 0;           // rows and columns of a result that are made at once beside the units; 0: enough
   double waves = 1;           // how much of a last wave that is not full is lost: 0 nothing, 1 all of it
   double product_share = 1;   // of `flops` that large products reach
   double kernel_share = 0.5;  // ... and the products inside a kernel of the user's own (a loop of blocks)
@@ -41,6 +42,9 @@ struct Chip {
   double launch = 0, dispatch = 0;  // seconds: of a kernel; of a collective
   double theft = 0;                 // of the time of a hidden collective that computing loses
   double network_theft = 0;         // ... of one between domains
+  // 1: software that sums gradients over devices once a step, whatever the number of micro batches. 0: where sums are
+  // scattered (`psum_scatter`), in each.
+  double sums_once = 0;
   double woven = 0;  // of a collective whose neighbour is a product: the share that runs in parts beside its parts
 
   // A machine that simulates all devices, as the engine `lockstep` does, in so many processes: the figures are of all

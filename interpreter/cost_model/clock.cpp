@@ -14,6 +14,7 @@ constexpr std::int64_t kPlayed = 3;  // turns of a loop: the last one stands for
 
 struct Priced {
   double seconds = 0;
+  double first = 0;          // of a collective's seconds: until the first bytes arrive
   std::uint32_t stream = 0;  // 0: computes; else the axes of a collective, or a way between device and host
   bool far = false;          // ... between domains
   bool talks() const { return stream != 0 && stream < kToHost; }
@@ -54,10 +55,18 @@ double memory_seconds(const Chip& chip, double bytes, bool near) {
   return bytes / (near ? chip.cache_bandwidth : chip.bandwidth * chip.memory_share);
 }
 
+// Bytes that stream through the memory beside the units, where it holds blocks of so many rows and columns of the
+// result: an operand is read once for each block of the other one.
+double streamed(const Chip& chip, const Product& p) {
+  return p.batch * static_cast<double>(runtime::size_of(p.dtype)) * p.m * p.n * p.k *
+         (1 / std::min(p.m, chip.block) + 1 / std::min(p.n, chip.block));
+}
+
 double product_seconds(const Chip& chip, const Product& p, double bytes, bool near) {
   const double memory = memory_seconds(chip, bytes, near);
   double best = tiled(chip, p, chip.tile_rows, chip.tile_columns);
   if (chip.units > 1) best = std::min(best, tiled(chip, p, chip.tile_rows, chip.tile_columns / 2) / kHalfTile);
+  if (chip.block > 0) best = std::hypot(best, streamed(chip, p) / chip.bandwidth);
   return chip.launch + together(chip, memory, best);
 }
 
@@ -108,7 +117,9 @@ class Player {
         if (!p.stream) break;
         const Group group = group_of(chip_, *mesh_, axes);
         p.far = group.devices > group.together;
-        p.seconds = collective_seconds(chip_, group, *w.node->op->comm, w.bytes) * w.share;
+        const double share = chip_.sums_once > 0 ? w.share_once : w.share;
+        p.seconds = collective_seconds(chip_, group, *w.node->op->comm, w.bytes) * share;
+        p.first = collective_seconds(chip_, group, *w.node->op->comm, 0) * share;
         break;
       }
       case Instruction::Kind::ToHost:
@@ -159,6 +170,8 @@ class Player {
     if (ahead) return turn == 0 ? std::optional<double>(0) : begun(turn - 1);
     const auto after = [&](std::size_t j) {
       if (done_[j].end < 0) return false;
+      const Instruction& before = instructions_.list[j % n];
+      if (chip_.sums_once > 0 && before.share_once < before.share) return true;  // it is sent behind the last turn
       if (done_[j].end > from) {
         from = done_[j].end;
         if (waits) *waits = priced_[j % n].stream ? std::optional(j) : std::nullopt;
@@ -199,13 +212,14 @@ class Player {
     const std::size_t n = instructions_.list.size();
     while (next_ < done_.size() && priced_[next_ % n].stream) ++next_;
     std::size_t best = done_.size();
-    double when = 0;
+    double when = 0, since = 0;
     std::optional<std::size_t> cause;
     if (next_ < done_.size()) {
       std::optional<std::size_t> waits;
       if (const auto from = ready(next_, &waits)) {
         best = next_;
         when = std::max(*from, free_[0]);
+        since = *from;
         if (*from > free_[0]) cause = waits;
       }
     }
@@ -214,21 +228,32 @@ class Player {
       if (!from) continue;
       const auto at = free_.find(priced_[i % n].stream);
       const double start = std::max(*from, at == free_.end() ? 0 : at->second);
-      if (best == done_.size() || start < when || (start == when && i < best && best != next_)) best = i, when = start;
+      if (best == done_.size() || start < when || (start == when && i < best && best != next_))
+        best = i, when = start, since = *from;
     }
     if (best == done_.size()) return false;
     const Priced& p = priced_[best % n];
-    done_[best] = {when, when + p.seconds};
+    double seconds = p.seconds;
+    if (p.talks()) {  // what was there when the one before it began went with that
+      const auto op = instructions_.list[best % n].node->op;
+      auto [at, first] = sent_.try_emplace({p.stream, op}, when);
+      if (!first && since <= at->second && when > at->second)
+        seconds = std::max(0.0, seconds - p.first);
+      else
+        at->second = when;
+    }
+    done_[best] = {when, when + seconds};
     if (!p.stream) {
       if (cause) waited_.emplace_back(best, *cause, when - free_[0]);
       ++next_;
     } else {
       std::erase(open_, best);
     }
-    free_[p.stream] = when + p.seconds;
+    free_[p.stream] = when + seconds;
     return true;
   }
 
+  double lasted(std::size_t i) const { return done_[i].end - done_[i].start; }
   double end_of(std::size_t turns) const {
     double end = 0;
     for (std::size_t i = 0; i < turns * instructions_.list.size(); ++i) end = std::max(end, done_[i].end);
@@ -260,9 +285,11 @@ class Player {
       if (priced_[i].stream >= kToHost) {
         line.host += priced_[i].seconds * all;
       } else if (priced_[i].stream) {
-        line.communication += priced_[i].seconds * all;
-        communication += priced_[i].seconds * all;
-        if (priced_[i].far) far += priced_[i].seconds * all;
+        double said = rest * lasted((last - 1) * n + i);
+        for (std::size_t turn = 0; turn < last; ++turn) said += lasted(turn * n + i);
+        line.communication += said;
+        communication += said;
+        if (priced_[i].far) far += said;
       } else if (const Profile* inside = priced_[i].inside.get()) {
         out.compute += inside->compute * all;
         out.flops += inside->flops * all;
@@ -324,7 +351,7 @@ class Player {
       const Priced& p = priced_[i % n];
       const Instruction& w = instructions_.list[i % n];
       if (done_[i].end <= done_[i].start) continue;
-      out.events.push_back({done_[i].start, p.seconds, static_cast<int>(p.stream), w.node, w.turns});
+      out.events.push_back({done_[i].start, lasted(i), static_cast<int>(p.stream), w.node, w.turns});
       if (!p.inside) continue;
       for (Event e : p.inside->events) {
         e.start += done_[i].start;
@@ -343,6 +370,7 @@ class Player {
   std::vector<std::size_t> open_;  // collectives that have not begun
   std::size_t next_ = 0;           // the next that computes
   std::map<std::uint32_t, double> free_;
+  std::map<std::pair<std::uint32_t, const ir::OpDef*>, double> sent_;  // when those of a kind last began anew
   struct Waited {
     std::size_t who, whom;
     double seconds;

@@ -69,24 +69,40 @@ const Node* maker_in(const Graph& g, Var v) {
     if (std::find(n.outputs.begin(), n.outputs.end(), v) != n.outputs.end()) return &n;
   return nullptr;
 }
-// Follows one value that nobody else uses back to what sums it, through views and casts and into loops.
+// What it gives hangs on all its operands at once (they are joined).
+bool jointly(const ir::OpDef& op) {
+  const auto* linear = std::get_if<ir::Transposes>(&op.derivative);
+  return linear && linear->jointly;
+}
+// Follows one value that nobody else uses back to what sums it, through views and casts and into loops; small sums that
+// the passes joined (transform/small_sums.cpp) are one value of many slices.
 void wait(const Graph& g, Instructions& instructions, Var v, std::int64_t turns) {
-  std::size_t uses = 0;
-  for (const Node& n : g.nodes) uses += static_cast<std::size_t>(std::count(n.inputs.begin(), n.inputs.end(), v));
   const Node* n = maker_in(g, v);
-  if (!n || uses > 1) return;
+  if (!n) return;
+  bool slices = true;
+  std::size_t uses = 0;
+  for (const Node& user : g.nodes)
+    if (const auto here = std::count(user.inputs.begin(), user.inputs.end(), v); here > 0) {
+      uses += static_cast<std::size_t>(here);
+      const auto* view = std::get_if<ir::ViewOf>(&user.op->kernel);
+      slices &= view && view->part;
+    }
+  if (uses > 1 && !(slices && n->op->comm)) return;
   const auto own = std::find_if(instructions.list.begin(), instructions.list.end(),
                                 [&](const Instruction& w) { return w.node == n; });
-  if (ir::sums_all(*n->op)) {
-    if (own != instructions.list.end()) own->share /= static_cast<double>(turns);
+  if (n->op->comm && n->op->comm->combine) {
+    if (own == instructions.list.end() || own->share_once < 1) return;
+    own->share_once = 1 / static_cast<double>(turns);
+    if (ir::sums_all(*n->op)) own->share = own->share_once;
+    wait(g, instructions, n->inputs[0], turns);
   } else if (!n->regions.empty()) {
     for (const ir::RegionEdge& e : ir::region_edges(*n).edges)
       if (e.output && e.rows && n->outputs[*e.output] == v && own != instructions.list.end() && own->body) {
         const auto [region, index] = e.results[0];
         wait(*n->regions[region], *own->body, n->regions[region]->results[index], turns);
       }
-  } else if (n->inputs.size() == 1 && n->regions.empty() && !n->op->comm) {
-    wait(g, instructions, n->inputs[0], turns);
+  } else if (!n->op->comm && (n->inputs.size() == 1 || jointly(*n->op))) {
+    for (Var from : n->inputs) wait(g, instructions, from, turns);
   }
 }
 

@@ -41,6 +41,7 @@ struct Instruction {
   // Of the turns of a loop around, the share that does it: what a loop only adds up is summed over devices once behind
   // it, as compilers do (XLA: while-loop all-reduce code motion).
   double share = 1;
+  double share_once = 1;  // ... and with software that takes gradients of all turns together before they are scattered
 };
 
 struct Instructions {

@@ -69,7 +69,8 @@ constexpr Constant kConstants[] = {
     {"link_share", &Chip::link_share, 0.2, 1},        {"network_share", &Chip::network_share, 0.3, 1},
     {"network_theft", &Chip::network_theft, 0.5, 1},  {"dispatch", &Chip::dispatch, 0.5, kAny},
 };
-constexpr double kNoise = 0.06;  // of a measured step
+constexpr double kNoise = 0.06;    // of a measured step
+constexpr double kUnknown = 0.35;  // the spread of a chip of which nothing was measured
 
 struct Sample {
   const MeasuredRun* run;
@@ -81,31 +82,34 @@ struct Sample {
 };
 using Samples = std::vector<const Sample*>;
 
-// The squared distance of the runs from what is predicted and of the constants from what was expected, each in units of
-// how far they may lie apart.
-double cost(const Chip& chip, const Chip& expected, const Samples& samples) {
-  double sum = 0;
-  for (const Sample* s : samples) sum += std::pow(s->off(chip) / kNoise, 2);
-  for (const Constant& c : kConstants)
-    if (expected.*c.value > 0) sum += std::pow(std::log(chip.*c.value / (expected.*c.value)) / c.off, 2);
-  return sum;
-}
-
-// By smaller and smaller steps.
-Chip fitted(const Chip& expected, const Samples& samples) {
-  Chip chip = expected;
-  std::vector<Figure> figures;
-  for (const Constant& c : kConstants) figures.push_back({&(chip.*c.value), c.most});
-  const auto now = [&] { return cost(chip, expected, samples); };
-  double best = now();
-  for (double step = 1.25; step > 1.002; step = std::sqrt(step)) best = settle(figures, step, best, 1e-9, now);
-  return chip;
-}
-
 double mean_off(const Chip& chip, const Samples& samples) {
   double sum = 0;
   for (const Sample* s : samples) sum += std::abs(s->off(chip));
   return sum / static_cast<double>(samples.size());
+}
+
+// The squared distance of the runs from what is predicted and of the constants from what was expected, each in units of
+// how far they may lie apart. A run that is far off counts as far as it is: one that was slow for reasons of its own
+// does not bend all others. `known`: of how far the constants may lie, the part that is left.
+double cost(const Chip& chip, const Chip& expected, double known, const Samples& samples) {
+  double sum = 0;
+  for (const Sample* s : samples) sum += 2 * (std::hypot(1, s->off(chip) / kNoise) - 1);
+  for (const Constant& c : kConstants)
+    if (expected.*c.value > 0) sum += std::pow(std::log(chip.*c.value / (expected.*c.value)) / (c.off * known), 2);
+  return sum;
+}
+
+// By smaller and smaller steps. Constants of a chip that runs were measured on lie near, unless these runs say
+// otherwise.
+Chip fitted(const Chip& expected, const Samples& samples) {
+  Chip chip = expected;
+  std::vector<Figure> figures;
+  for (const Constant& c : kConstants) figures.push_back({&(chip.*c.value), c.most});
+  const double known = std::min(1.0, std::max(expected.spread, 2 * mean_off(expected, samples)) / kUnknown);
+  const auto now = [&] { return cost(chip, expected, known, samples); };
+  double best = now();
+  for (double step = 1.25; step > 1.002; step = std::sqrt(step)) best = settle(figures, step, best, 1e-9, now);
+  return chip;
 }
 
 // How far a run is off that the fit has not seen: each left out in turn. Of one run, how far it was off before.
