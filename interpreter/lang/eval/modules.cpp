@@ -144,14 +144,57 @@ void leave_to_tests(Impl& m, const Module& tree, std::vector<Diagnostic>& errors
   }
 }
 
+// The tables of a text of the library are the same in each engine in which what it asks for lies at the same place.
+// They are kept as they were found, before anything ran: code is added to a copy.
+struct LibraryNames {
+  std::shared_ptr<const Unit> unit;
+  std::vector<ModuleNames::Variable> variables;
+  struct Asked {  // a builtin
+    std::string name;
+    int index;
+    bool is_function;
+    bool operator==(const Asked&) const = default;
+  };
+  std::vector<Asked> asked;
+};
+std::shared_ptr<const Unit> library_names(const std::shared_ptr<const Module>& tree, ModuleEnv& env,
+                                          const ResolveHost& host, NamesFound& found) {
+  const auto ask = [&](const std::string& name) {
+    const int index = host.builtin(name);
+    return LibraryNames::Asked{name, index, index >= 0 && host.is_function(index)};
+  };
+  static std::mutex mutex;
+  static std::map<const Module*, LibraryNames> known;
+  const std::scoped_lock lock(mutex);
+  if (const auto at = known.find(tree.get()); at != known.end()) {
+    const LibraryNames& names = at->second;
+    const auto same = [&](const LibraryNames::Asked& a) { return ask(a.name) == a; };
+    if (std::all_of(names.asked.begin(), names.asked.end(), same)) {
+      env.variables = names.variables;
+      return std::make_shared<Unit>(*names.unit);
+    }
+  }
+  LibraryNames names;
+  ResolveHost heard = host;
+  heard.builtin = [&](const std::string& name) { return names.asked.emplace_back(ask(name)).index; };
+  auto unit = resolve_names(tree, env, heard, found);
+  if (!found.errors.empty()) return unit;
+  names.unit = std::make_shared<Unit>(*unit);
+  names.variables = env.variables;
+  known.insert_or_assign(tree.get(), std::move(names));
+  return unit;
+}
+
 // The tables of a tree that runs in `env`. Errors of names are thrown, and nothing is declared then; a check is told of
 // them and goes on.
 std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env) {
   const std::size_t before = env.variables.size();
   NamesFound found;
-  auto unit = resolve_names(tree, env, m.builtins.for_names(), found);
   const SourceMap& sources = m.in.sources();
-  if (sources.at(tree->source).name().starts_with(kLibrary))
+  const bool library = sources.at(tree->source).name().starts_with(kLibrary);
+  auto unit = library && before == 0 ? library_names(tree, env, m.builtins.for_names(), found)
+                                     : resolve_names(tree, env, m.builtins.for_names(), found);
+  if (library)
     found.warnings.clear();  // nobody but us can mend it
   else
     look_in_library(m, found.errors), m.watch.see(unit->axes);
