@@ -35,10 +35,14 @@ std::string count_text(double n) { return n < 1e18 ? lang::in_thousands(std::llr
 std::string summary(const Search& s) {
   const auto fit = std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return c.fits(); });
   const auto fail =
-      std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return !c.found; });
+      std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return !c.found && !c.lacks; });
   std::string out = std::to_string(s.candidates.size()) + " candidates: " + std::to_string(fit) + " fit, " +
                     std::to_string(s.candidates.size() - static_cast<std::size_t>(fit + fail)) + " lack memory, " +
                     std::to_string(fail) + " cannot be\n";
+  if (s.cut > 0)
+    out += count_text(static_cast<double>(s.cut)) +
+           " of these were not predicted: their layout lacked memory, or could not be, with settings that\n"
+           "  never took more\n";
   if (s.same > 0) out += count_text(s.same) + " more are as another: a name on an axis of size 1 is on none\n";
   if (s.left_out > 0)
     out += count_text(s.left_out) + " left out (--most " + std::to_string(s.most) +

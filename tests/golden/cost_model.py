@@ -910,6 +910,25 @@ def plans_choose_the_axes_of_logical_names():
 
 
 @case
+def searches_leave_out_what_others_say_lacks_memory():
+    # 4 + 9 + 9 + 4 layouts of two names, each with four sizes, of which the larger ones take more memory everywhere.
+    args = (script(RULED), '--chip', chip('memory: 4e5'), '--devices', '8', '--axes', 'a,b', '--over', 'n=256,512,1024,2048', '--json')
+    p = shard('plan', *args, '--rules')
+    found = json.loads(p.stdout)
+    lack = [c for c in found if 'step_seconds' not in c and c['why'].startswith('n=')]
+    check(len(found) == 26 * 4 and lack, 'all are listed', p)
+    said = int(re.search(r'(\d+) of these were not predicted', p.stderr)[1])
+    check(len(lack) <= said < len(found), f'{said} were not predicted, {len(lack)} lack memory', p)
+    # Each of them, predicted by itself, does lack it; each that fits was predicted.
+    for c in lack[:8] + lack[-8:]:
+        say = json.loads(shard('estimate', *c['command'].split()[2:], '--chip', chip('memory: 4e5'), '--json').stdout)
+        check(say['fits'] is False and c['fits'] is False, c['command'])
+    one = shard('plan', *args[:-3], '--over', 'n=256', '--rules', '--json')
+    small = [c['step_seconds'] for c in json.loads(one.stdout) if c['fits']]
+    check(small == [c['step_seconds'] for c in found if c['fits'] and c['set']['n'] == '256'], 'the same figures as without the others', one)
+
+
+@case
 def assertions_on_values_are_left_out():
     """Whatever the form: what needs an element is not there; a shape that is wrong is."""
     text = """mesh m = (@x: 2)

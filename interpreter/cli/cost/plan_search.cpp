@@ -6,6 +6,7 @@
 #include <set>
 
 #include "grammar/stable_sort.h"
+#include "interpreter/cli/cost/plan_cuts.h"
 
 namespace shard::cli {
 namespace {
@@ -111,9 +112,10 @@ Attempt attempt_of(const Search& s, const Arguments& a, const Candidate& c) {
 namespace {
 
 bool better(const Candidate& a, const Candidate& b) {
-  const auto rank = [](const Candidate& c) { return !c.found ? 2 : c.fits() ? 0 : 1; };
+  const auto rank = [](const Candidate& c) { return !c.found ? (c.lacks ? 2 : 3) : c.fits() ? 0 : 1; };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
-  return a.found && a.price() < b.price();
+  if (a.found && a.price() != b.price()) return a.price() < b.price();
+  return a.place < b.place;
 }
 
 // Predicts more candidates; false where somebody interrupted.
@@ -163,7 +165,13 @@ class Rules {
     if (distinct <= static_cast<double>(s_.most)) {
       std::vector<Candidate> every;
       for (const Pairs& p : s_.plain) assign(p, 0, every);
-      return predict_more(s_, a_, chip_, std::move(every));
+      for (std::size_t i = 0; i < every.size(); ++i) every[i].place = i;
+      Cuts cuts(std::move(every));
+      for (std::vector<Candidate> more; !(more = cuts.next(s_.candidates)).empty();)
+        if (!predict_more(s_, a_, chip_, std::move(more))) return false;
+      s_.cut = cuts.cut().size();
+      std::move(cuts.cut().begin(), cuts.cut().end(), std::back_inserter(s_.candidates));
+      return true;
     }
     if (!climb()) return false;
     s_.left_out = std::max(0.0, distinct - static_cast<double>(s_.candidates.size()));

@@ -10,7 +10,9 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 struct Candidate {
   Pairs set;  // settings: a value of each column, in their order
   std::optional<Attempt::Figures> found = {};
-  std::string why = {};  // it cannot be, or is no better
+  std::string why = {};   // it cannot be, or is no better
+  bool lacks = false;     // memory, as others say; it was not predicted (plan_cuts.h)
+  std::size_t place = 0;  // in which it was listed: of those that are alike the first stays the first
   // What is to be done, flops on a device: of all candidates with the same settings that are not layouts the least, as
   // a layout may do a part of it on several devices.
   double work = 1;
@@ -27,6 +29,7 @@ struct Search {
   std::vector<std::string> axes;     // that they may lie on
   std::size_t most = 1000;           // candidates that are predicted, with --rules
   double left_out = 0, same = 0;     // candidates that were not, and that are as another
+  std::size_t cut = 0;               // of `candidates`, not predicted, as others say what becomes of them
   std::vector<Candidate> candidates = {};
 };
 constexpr std::size_t kClimbed = 4;  // meshes and settings from which names are moved
