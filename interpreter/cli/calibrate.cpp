@@ -71,11 +71,11 @@ double error_of(const Chip& chip, const std::vector<Sample>& samples) {  // mean
 void search(Chip& chip, const std::vector<Sample>& samples) {
   std::vector<Figure> figures;
   for (double* f : {&chip.flops[0].second, &chip.bandwidth, &chip.cache_bandwidth, &chip.points, &chip.fill,
-                    &chip.cache, &chip.copying, &chip.tile_rows, &chip.tile_columns})
+                    &chip.cache, &chip.copying, &chip.dispatch, &chip.tile_rows, &chip.tile_columns})
     figures.push_back({f, HUGE_VAL});
   double best = error_of(chip, samples);
   for (double step = 2; step > 1.01; step = std::sqrt(step)) {
-    if (step < 2) figures.resize(7);  // sizes of tiles are powers of two
+    if (step < 2) figures.resize(8);  // sizes of tiles are powers of two
     best = settle(figures, step, best, 1e-6, [&] { return error_of(chip, samples); });
   }
 }
@@ -184,6 +184,7 @@ int calibrate(const Arguments& a) {
     instructions += static_cast<double>(s.works->list.size());
   }
   chip.launch = instructions > 0 ? small / instructions : 1e-6;
+  chip.dispatch = chip.launch;
   chip.cache = 4 << 20;
   chip.cache_bandwidth = 5e10;
   chip.points = 2e9;

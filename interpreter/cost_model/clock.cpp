@@ -64,6 +64,8 @@ double streamed(const Chip& chip, const Product& p) {
 
 double product_seconds(const Chip& chip, const Product& p, double bytes, bool near) {
   const double memory = memory_seconds(chip, bytes, near);
+  if (chip.points > 0 && std::min(p.m, p.n) == 1)  // with a vector: one addition an element, and no tiles
+    return chip.launch + together(chip, memory, p.batch * p.m * p.n * p.k / chip.points);
   double best = tiled(chip, p, chip.tile_rows, chip.tile_columns);
   if (chip.units > 1) best = std::min(best, tiled(chip, p, chip.tile_rows, chip.tile_columns / 2) / kHalfTile);
   if (chip.block > 0) best = std::hypot(best, streamed(chip, p) / chip.bandwidth);
@@ -108,8 +110,9 @@ class Player {
       case Instruction::Kind::Collective: {
         if (!mesh_) break;
         if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise or copied
+          p.seconds = chip_.launch;
           if (w.node->op->comm->combine || w.node->op->comm->pairs)
-            p.seconds = chip_.launch + memory_seconds(chip_, w.bytes, near_) * w.share;
+            p.seconds = std::max(chip_.launch, chip_.dispatch) + memory_seconds(chip_, w.bytes, near_) * w.share;
           break;
         }
         const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);

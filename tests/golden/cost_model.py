@@ -644,6 +644,11 @@ def a_machine_that_simulates_devices_does_the_work_of_all():
     total = 'mesh m = (@d: 4)\njit fn f(x) = tanh(shard tanh(x) as P())\nf(shard zeros([512, 256]) as P(@d))\n'
     near(predicted(total, devices=4, more='simulated: 1')['step_seconds'], 4 * 512 * 256 * 4 / 1e11, 'what is gathered lies there already')
     near(predicted(text.format(x='@d', w=''), devices=4, more='simulated: 1, call: 1.0')['step_seconds'], 1 + product, 'a call')
+    vector = 'jit fn f(x, w) = x @ w\nf(zeros([512, 256]), zeros([256, 1]))\n'   # one addition an element of x, and no tiles
+    near(predicted(vector, more='simulated: 1, points: 1e9, tile_columns: 8')['step_seconds'], 512 * 256 / 1e9 + 4 * (512 * 256 + 256 + 512) / 1e11, 'with a vector')
+    moved = 'mesh m = (@d: 4)\nmanual fn f(x: P(@d)) -> P(@d) = ppermute(ppermute(x, @d, shift: 1), @d, shift: 1)\nf(shard zeros([4]) as P(@d))\n'
+    slow, fast = (predicted(moved, devices=4, more=f'simulated: 1, launch: 1e-3, dispatch: {d}')['step_seconds'] for d in (5e-3, 0.0))
+    near(slow - fast, 2 * 4e-3, 'a collective costs no less than another instruction')
     say = predicted('jit fn f(x) = exp(x) + 1\nf(zeros([1000]))\n', more='points: 1e6')   # exp counts for 12 additions
     near(say['step_seconds'], (13 * 1000 + 1) / 1e6, 'by additions, and the number itself')
     say = predicted('jit fn f(x) = exp(x) + 1\nf(zeros([1000]))\n', more='cache: 8000.0, cache_bandwidth: 1e9')

@@ -4,9 +4,9 @@
 
 namespace shard::cli {
 
-// On each mesh and with each layout, the settings that have taken least memory elsewhere are predicted first. Where these
-// lack memory, those that took no less wherever both were predicted lack it too; where they cannot be, so cannot those that
-// never could be where they could not. That is a rule where kEvidence cases say so and none says otherwise.
+// On each mesh and with each layout, the settings that have taken least memory elsewhere are predicted first. Where
+// these lack memory, those that took no less wherever both were predicted lack it too; where they cannot be, so cannot
+// those that never could be where they could not. That is a rule where kEvidence cases say so and none says otherwise.
 class Cuts {
  public:
   explicit Cuts(std::vector<Candidate> all);
@@ -15,7 +15,7 @@ class Cuts {
   std::vector<Candidate>& cut() { return cut_; }  // with why
 
  private:
-  struct Group {  // of one mesh and layout
+  struct Group {                    // of one mesh and layout
     std::vector<std::size_t> left;  // settings that are neither predicted nor cut
   };
   struct Rule {
