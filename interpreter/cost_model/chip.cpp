@@ -26,6 +26,7 @@ std::span<const ChipField> chip_fields() {
       {"block", &Chip::block},
       {"waves", &Chip::waves},
       {"product_share", &Chip::product_share},
+      {"kernels", &Chip::kernels},
       {"kernel_share", &Chip::kernel_share},
       {"memory_share", &Chip::memory_share},
       {"link_share", &Chip::link_share},

@@ -36,6 +36,7 @@ struct Chip {
   double block = 0;           // rows and columns of a result that are made at once beside the units; 0: enough
   double waves = 1;           // how much of a last wave that is not full is lost: 0 nothing, 1 all of it
   double product_share = 1;   // of `flops` that large products reach
+  double kernels = 1;         // 0: a loop of blocks in a rule of custom_vjp runs as it is written, not as one kernel
   double kernel_share = 0.5;  // ... and the products inside a kernel of the user's own (a loop of blocks)
   double memory_share = 0.8;  // of `bandwidth` that pointwise stretches reach
   double link_share = 0.8, network_share = 0.8;

@@ -102,6 +102,10 @@ class Player {
           p.seconds = chip_.launch + together(chip_, memory_seconds(chip_, w.bytes, near_), points_seconds(w));
         break;
       case Instruction::Kind::Kernel: {
+        if (chip_.kernels == 0 && w.body) {
+          loop(w, p);
+          break;
+        }
         double busy = 0;
         for (const Product& x : w.products) busy += x.flops() / (chip_.rate_of(x.dtype).flops * chip_.kernel_share);
         p.seconds = chip_.launch + together(chip_, memory_seconds(chip_, w.bytes, near_), busy);
@@ -131,9 +135,7 @@ class Player {
         if (chip_.host > 0) p.seconds = w.bytes / chip_.host;
         break;
       case Instruction::Kind::Loop:
-        if (!w.body) break;
-        p.inside = std::make_shared<const Profile>(play(chip_, *w.body, mesh_, w.turns));
-        p.seconds = p.inside->seconds;
+        if (w.body) loop(w, p);
         break;
     }
     if (w.copied > 0 && chip_.copying > 0) p.seconds += w.copied / chip_.copying;
@@ -144,6 +146,10 @@ class Player {
     return p;
   }
 
+  void loop(const Instruction& w, Priced& p) const {
+    p.inside = std::make_shared<const Profile>(play(chip_, *w.body, mesh_, w.turns));
+    p.seconds = p.inside->seconds;
+  }
   double points_seconds(const Instruction& w) const { return chip_.points > 0 ? w.points / chip_.points : 0; }
 
   // A gather that a product waits for, and a sum of what one gives, run in parts beside the parts of that product.
@@ -354,7 +360,7 @@ class Player {
       const Priced& p = priced_[i % n];
       const Instruction& w = instructions_.list[i % n];
       if (done_[i].end <= done_[i].start) continue;
-      out.events.push_back({done_[i].start, lasted(i), static_cast<int>(p.stream), w.node, w.turns});
+      out.events.push_back({done_[i].start, lasted(i), static_cast<int>(p.stream), w.node, p.inside ? w.turns : 1});
       if (!p.inside) continue;
       for (Event e : p.inside->events) {
         e.start += done_[i].start;

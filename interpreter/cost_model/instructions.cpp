@@ -192,8 +192,10 @@ class Reader {
     double given = 0;
     for (Var o : n.outputs) given += held(o);
     const auto rule = rule_of(g_, n);
-    const bool reduces = rule && std::any_of(rule->factors.begin(), rule->factors.end(), [](const ir::Factor& f) {
-                           return f.kind == ir::FactorKind::Reduced || f.kind == ir::FactorKind::Whole;
+    // What is linear and needs whole dimensions without summing them picks a part (dynamic_slice).
+    const bool picks = std::holds_alternative<ir::Transposes>(n.op->derivative);
+    const bool reduces = rule && std::any_of(rule->factors.begin(), rule->factors.end(), [&](const ir::Factor& f) {
+                           return f.kind == ir::FactorKind::Reduced || (f.kind == ir::FactorKind::Whole && !picks);
                          });
     return reduces ? most : std::min(most, std::max(given, 1.0));  // a row of a table is read, not the table
   }
@@ -240,6 +242,7 @@ class Reader {
     for (int i : nodes) {
       const Node& n = g_.nodes[static_cast<std::size_t>(i)];
       instruction.points += points_of(n);
+      const bool updated = in_place(n, i);
       for (Var v : n.inputs) {
         instruction.early &= fixed_[at(v)] != 0;
         const int m = maker(v);
@@ -249,12 +252,19 @@ class Reader {
           instruction.after.push_back(m);
         if (m == Instructions::kNobody || std::find(read.begin(), read.end(), root(v)) != read.end()) continue;
         read.push_back(root(v));
-        instruction.bytes += read_bytes(n, v);
+        if (!updated || v != n.inputs[0]) instruction.bytes += read_bytes(n, v);
       }
       for (Var v : n.outputs)
-        if (leaves(v, w)) instruction.bytes += held(v);
+        if (leaves(v, w)) instruction.bytes += updated ? held(n.inputs[1]) : held(v);
     }
     if (what_[static_cast<std::size_t>(nodes[0])] == What::Alone) alone(instruction, nodes[0]);
+  }
+
+  // Whether it changes a part of an array that nobody reads any more: that part alone is written.
+  bool in_place(const Node& n, int i) const {
+    if (!n.op->in_place || n.inputs.size() < 2) return false;
+    const auto& readers = users_[at(root(n.inputs[0]))];
+    return std::all_of(readers.begin(), readers.end(), [&](int u) { return u <= i; });
   }
 
   // What a product or a kernel gives and a stretch alone reads, element by element, is changed before it is written: it
@@ -376,15 +386,12 @@ class Reader {
   void regions(Instruction& instruction, const Node& n) {
     const ir::RegionEdges edges = ir::region_edges(n);
     instruction.turns = edges.turns;
-    if (flag(n, "kernel")) {
-      instruction.kind = Instruction::Kind::Kernel;
+    instruction.kind = flag(n, "kernel") ? Instruction::Kind::Kernel : Instruction::Kind::Loop;
+    if (instruction.kind == Instruction::Kind::Kernel)
       for (const auto& r : n.regions)
         kernel_products(*r, instruction, static_cast<double>(instruction.turns), flag(n, "again"));
-      instruction.turns = 1;
-      return;
-    }
-    instruction.kind = Instruction::Kind::Loop;
-    instruction.bytes = 0;
+    else
+      instruction.bytes = 0;
     std::shared_ptr<Instructions> costliest;
     for (std::size_t r = 0; r < n.regions.size(); ++r) {
       if (edges.repeats && edges.verdict && edges.verdict->region == r) continue;  // a condition

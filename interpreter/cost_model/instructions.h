@@ -1,8 +1,9 @@
 // The instructions of one device: a local graph as what runs one after another and side by side. Products stand alone;
 // between them everything pointwise, and reductions of rows, that feeds one another is one stretch that reads what
 // comes from outside and writes what goes out; views cost nothing; collectives run beside. Loops and branches hold
-// instructions of their own. What a kernel of the user's own is (attribute `kernel` of a loop): one instruction. Copies
-// to the host's memory and back (ir/region_edges.h) stand alone.
+// instructions of their own. What a kernel of the user's own is (attribute `kernel` of a loop): one instruction, with
+// the loop in it where software has no such kernel. Copies to the host's memory and back (ir/region_edges.h) stand
+// alone.
 #pragma once
 #include <memory>
 #include <vector>

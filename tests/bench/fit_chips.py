@@ -4,7 +4,8 @@ constants carry to a source, a chip and a stack of software that they were not f
 
     fit_chips.py SHARD PROGRAM.shard ROWS.csv... [--samples N] [--jobs N] [--rows]
 
-ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds, and stack where the source does not say it (STACKS).
+ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds, and stack where the source does not say it (STACKS);
+program: a script of this folder, where it is not PROGRAM.
 Every third row of a source on a chip is never fitted. Each constant has a value to expect from published facts and how far it may
 lie from that (PRIOR); no constant belongs to a model, a source or a chip. Each row is predicted once for many sets of constants
 drawn from there; the logarithm of its time, as a polynomial of degree two in them, is then what the fit needs of the row, so that
@@ -41,7 +42,7 @@ LEFT_OUT = {'fill of a tile': 'fill: 0.0', 'waves': 'waves: 0.0', 'launch': 'lau
 def stack(row): return row.get('stack') or STACKS[row['source']]
 def family(row):
     if row['chip'] in TPU: return 'tpu'
-    return {'xla': 'xla', 'nemo-2025': 'nemo'}.get(stack(row), 'older')
+    return 'xla' if stack(row).startswith('xla') else 'nemo' if stack(row) == 'nemo-2025' else 'older'
 def names(f): return [('gpu', n) for n in PRIOR['gpu'] if f != 'tpu'] + [(f, n) for n in PRIOR[f]]
 SHARES = {(f, n) for f in PRIOR for n in PRIOR[f] if n.endswith('share') or n in ('product', 'next_architecture')}
 
@@ -66,9 +67,11 @@ def record(row, z, more=''):
     out = [f'product_share: {product}', f'link_share: {seen}.link * {v.pop("link")!r}']
     if f == 'tpu': out.append(f'kernel_share: {seen}.attention * {attention!r}')
     if f == 'older': out.append(f'kernel_share: chips.seen.a100_80.attention * {attention * ahead!r}')
+    if stack(row) == 'xla, cuDNN': out.append('kernels: 1')
     if f == 'nemo': out.append(f'kernel_share: {attention!r}')
     out += [f'{n}: {x!r}' for n, x in v.items() if not (n == 'fill' and f == 'older')]
     if f == 'older': out.append(f'fill: {v["fill"]!r} * chips.on(chips.{chip}, chips.stacks.megatron_2022).fill / chips.gpu.fill')
+    if f == 'tpu': out.append('kernels: 1')
     whole = f'chips.{chip}' if f in ('tpu', 'xla') else f'chips.on(chips.{chip}, chips.stacks.{"megatron_2022" if f == "older" else "nemo_2025"})'
     return f'{{...{{...{whole}, {", ".join(out)}}}, {more.format(product=product)}}}'
 
@@ -81,7 +84,8 @@ class Program:
     def row(self, row, records):
         file = os.path.join(self.folder, row['id'] + '.shard')
         with open(file, 'w') as f: f.write('import chips\n[' + ',\n'.join(records) + ']\n')
-        argv = [self.shard, 'estimate', self.script, '--chip', file, '--devices', row['devices'], '--json']
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), row['program']) if row.get('program') else self.script
+        argv = [self.shard, 'estimate', script, '--chip', file, '--devices', row['devices'], '--json']
         for pair in row['settings'].split(): argv += ['--set', pair]
         p = subprocess.run(argv, capture_output=True, text=True)
         os.remove(file)

@@ -99,17 +99,28 @@ double cost(const Chip& chip, const Chip& expected, double known, const Samples&
   return sum;
 }
 
-// By smaller and smaller steps. Constants of a chip that runs were measured on lie near, unless these runs say
-// otherwise.
-Chip fitted(const Chip& expected, const Samples& samples) {
+// By smaller and smaller steps; `best` becomes the cost. Constants of a chip that runs were measured on lie near,
+// unless these runs say otherwise.
+Chip nearest(const Chip& expected, const Samples& samples, double& best) {
   Chip chip = expected;
   std::vector<Figure> figures;
   for (const Constant& c : kConstants) figures.push_back({&(chip.*c.value), c.most});
   const double known = std::min(1.0, std::max(expected.spread, 2 * mean_off(expected, samples)) / kUnknown);
   const auto now = [&] { return cost(chip, expected, known, samples); };
-  double best = now();
+  best = now();
   for (double step = 1.25; step > 1.002; step = std::sqrt(step)) best = settle(figures, step, best, 1e-9, now);
   return chip;
+}
+
+// Software either has kernels for loops of blocks or runs them as they are written; these runs may say the other than
+// what was expected.
+Chip fitted(const Chip& expected, const Samples& samples) {
+  constexpr double kDoubt = 1;
+  Chip other = expected;
+  other.kernels = expected.kernels > 0 ? 0 : 1;
+  double as_expected = 0, otherwise = 0;
+  const Chip first = nearest(expected, samples, as_expected), second = nearest(other, samples, otherwise);
+  return otherwise + kDoubt < as_expected ? second : first;
 }
 
 // How far a run is off that the fit has not seen: each left out in turn. Of one run, how far it was off before.
