@@ -26,6 +26,25 @@ TEST_CASE("loops in functions and at the top level count, break and go on") {
         "0\n1\n2\n");
 }
 
+TEST_CASE("conditions that compare decide by whatever the two sides are") {
+  CHECK(run("fn f(a, b) { if a < b { 1 } else if a >= b and a != 7 { 2 } else { 3 } }\n"
+            "print(f(1, 2), f(2.5, 1.0), f(7, 1), f(1, 2.5), f(array(1.0), 2.0), f(\"a\", \"b\"))") == "1 2 3 1 1 1\n");
+  CHECK(run("fn f(n) { let i = 0\n while i * i <= n { i += 1 }\n i }\nprint(f(8), f(9), f(9.5))") == "3 4 4\n");
+  CHECK(run("jit fn f(n) { let (s, i) = (0, 0)\n while i < n { s = s + i\n i = i + 1 }\n if s > 3 { s } else { -s } }\n"
+            "print(f(5), f(2))") == "10 -1\n");
+  CHECK_THAT(error("fn f(a) { if a < 1 { 2 } else { 3 } }\nf([1])"), Contains("`<` is not defined for list"));
+  CHECK_THAT(error("fn f(a) { if a + 1 { 2 } else { 3 } }\nf(1)"), Contains("truth value") || Contains("condition"));
+}
+
+TEST_CASE("a result goes to the variable that was an argument") {
+  CHECK(run("fn next(x) { if x > 2 { return x * 10 }\n x + 1 }\n"
+            "fn f() { let z = 1\n for i in 0..5 { z = next(z) }\n z }\nprint(f())") == "3000\n");
+  CHECK(run("fn nothing(x) { while x > 0 { x -= 1 } }\nfn f() { let z = 3\n z = nothing(z)\n z }\nprint(f())") ==
+        "none\n");
+  CHECK(run("fn bad(x) { if x == 3 { assert(false) }\n x + 1 }\n"
+            "fn f() { let v = 3\n assert_error(fn() = bad(v))\n v = bad(4)\n v }\nprint(f())") == "5\n");
+}
+
 TEST_CASE("break, continue and return leave from within operands") {
   CHECK(run("fn f(n) { let s = 0\n while true { s = s + (if s > n { return s * 100 } else { 7 }) }\n 0 "
             "}\nprint(f(20))") == "2100\n");

@@ -52,10 +52,7 @@ class CastParameters final : public Parameters {
 void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
 
 // The call in the script that led into the library, as long as no function of the script runs again.
-Span user_call(Impl& m, const Closure& closure, Span call) {
-  if (!closure.module->of_library) return {};
-  return m.calls.user.known() ? m.calls.user : call;
-}
+Span user_call(const Impl& m, Span call) { return m.calls.user.known() ? m.calls.user : call; }
 
 // Of the library's layers the function that made them, behind that of the layer they are used by; of its other
 // functions those that the script called. What the script does itself has lines of its own.
@@ -68,23 +65,27 @@ const std::string* part_of(const Impl& m, const Closure& closure) {
   return last == *info.part ? outer : ir::part_named(std::string(last) + "." + *info.part);
 }
 
-[[gnu::always_inline]] inline Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
+[[gnu::always_inline]] inline void run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span, Value& out) {
   const Kept scope(m.frames.active, &f);
   const bool recorded = closure.module->of_library && m.ctx.tracing();
   const Kept part(m.calls.part, recorded ? part_of(m, closure) : nullptr);
-  const Kept user(m.calls.user, user_call(m, closure, span));
+  const Kept user(m.calls.user, closure.module->of_library ? user_call(m, span) : Span{});
   const CheckedCall call(m.checker, closure, span);
-  Value out;
   Flow flow;
   try {
     const Expr& body = *closure.function->body;
     const Code* code = code_for(m, closure.information().code, body);
-    flow = code ? run_code(m, *code, &out) : m.eval_flow(body, out);
+    if (code) {
+      flow = run_code(m, *code, &out);
+    } else {
+      Value walked;  // a body may give nothing, and `out` be what a variable was
+      flow = m.eval_flow(body, walked);
+      out = std::move(walked);
+    }
   } catch (const FlowSignal& s) { flow = s.flow; }
   if (flow == Flow::Return) out = std::move(m.returned);
   if (closure.function->result && closure.result_checked && !closure.bare)
     out = on_result(m, closure, std::move(out), span);
-  return out;
 }
 
 }  // namespace
@@ -100,11 +101,11 @@ void set_parameter(Impl& m, ActiveFrame& f, Slot s, Value v) {
   cell->set = true;
 }
 
-Value run_bound(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
+void run_bound(Impl& m, ActiveFrame& f, const Closure& closure, Span span, Value& out) {
   m.poll(span);
   const Kept depth(m.calls.depth, deeper(m, span));
   try {
-    return run_body(m, f, closure, span);
+    run_body(m, f, closure, span, out);
   } catch (Error& e) {
     add_frame(e, *closure.function, span);
     throw;
@@ -151,7 +152,9 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
         bind(*p.pattern, std::move(v), true);
       }
     }
-    return run_body(*this, memory.frame, *f, span);
+    Value out;
+    run_body(*this, memory.frame, *f, span, out);
+    return out;
   } catch (Error& e) {
     // What an argument's annotation suggests is for the argument: not where the call itself is all that is written of
     // it.

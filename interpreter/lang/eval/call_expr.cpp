@@ -36,7 +36,9 @@ Value call_simply(Impl& m, const ClosureRef keep, const Call& c, Span span) {
     const Slot s = closure.unit->slots[static_cast<std::size_t>(params[i].pattern->id)];
     set_parameter(m, memory.frame, s, m.eval(*c.args[i].value));
   }
-  return run_bound(m, memory.frame, closure, span);
+  Value out;
+  run_bound(m, memory.frame, closure, span, out);
+  return out;
 }
 
 // The nearest `name` that is a function, for x.name(); null where there is none.

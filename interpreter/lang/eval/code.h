@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "interpreter/lang/eval/impl.h"
@@ -28,6 +29,7 @@ struct CodeStep {
     Decides,  // the left side: where it decides, dst is the result, and the step goes to `to`
     Branch,  // goes to `to` where a is false; where only a run knows, the walk does the `if`, to dst, and goes to `end`
     While,   // goes to `to` where a is false; where only a run knows, the walk does the loop
+             // ... of both: `compares`, the condition is that of a and b
     Next,    // the next number of a range, a, to dst; goes to `to` where it is b
     Callee,  // dst = the function, none where it is the running one, if it takes its arguments as they are written;
              // else the walk does the call to a, and goes to `to`
@@ -51,6 +53,7 @@ struct CodeStep {
   std::int32_t to = 0, end = 0;
   grammar::Span span = {};
   const void* node = nullptr;  // the expression or statement, of the type that `op` takes
+  std::optional<grammar::BinaryOp> compares = {};
 };
 
 struct Code {

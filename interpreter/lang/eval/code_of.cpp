@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "interpreter/lang/eval/operators.h"
 
@@ -158,14 +159,17 @@ class Compiler {
     }
   }
 
-  void binary(const Expr& e, const Binary& b, Operand to) {
+  std::pair<Operand, Operand> sides(const Binary& b) {
     Operand l = operand(*b.left);
     if (l.kind == Operand::Local && !is_quiet(*b.right)) {
       const Operand kept = fresh();
       step({CodeStep::Copy, kept, l});
       l = kept;
     }
-    const Operand r = operand(*b.right);
+    return {l, operand(*b.right)};
+  }
+  void binary(const Expr& e, const Binary& b, Operand to) {
+    const auto [l, r] = sides(b);
     step({CodeStep::Binary, to, l, r, static_cast<std::int32_t>(b.op), 0, {}, &e});
   }
 
@@ -177,11 +181,21 @@ class Compiler {
     comes_here(decides);
   }
 
-  void branch(const Expr& e, const IfExpr& x, Operand to) {
+  // A step that goes on or elsewhere by a condition; a comparison is a part of it.
+  std::int32_t decision(CodeStep s, const Expr& condition) {
     const int used = used_;
-    const Operand c = operand(*x.condition);
+    if (const auto* b = as<Binary>(condition); b && !is_logic(*b)) {
+      std::tie(s.a, s.b) = sides(*b);
+      s.compares = b->op;
+    } else {
+      s.a = operand(condition);
+    }
     used_ = used;
-    const std::int32_t branches = step({CodeStep::Branch, to, c, {}, 0, 0, {}, &e});
+    return step(s);
+  }
+
+  void branch(const Expr& e, const IfExpr& x, Operand to) {
+    const std::int32_t branches = decision({CodeStep::Branch, to, {}, {}, 0, 0, {}, &e}, *x.condition);
     expression(*x.then, to);
     const std::int32_t jump = step({CodeStep::Jump});
     comes_here(branches);
@@ -270,10 +284,7 @@ class Compiler {
   bool while_loop(const WhileStmt& s, Span span) {
     if (!info(*s.body).plain()) return false;
     const std::int32_t begin = step({CodeStep::Poll, {}, {}, {}, 0, 0, s.condition->span});
-    const int used = used_;
-    const Operand c = operand(*s.condition);
-    used_ = used;
-    turns(*s.body, begin, step({CodeStep::While, {}, c, {}, 0, 0, span, &s}));
+    turns(*s.body, begin, decision({CodeStep::While, {}, {}, {}, 0, 0, span, &s}, *s.condition));
     return true;
   }
 

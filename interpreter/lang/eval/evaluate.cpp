@@ -96,16 +96,6 @@ Value binary_of(Impl& m, const Expr& e, const Binary& b, const Value& l, const V
   }
 }
 
-// Where a variable's cell is held; null where it has none.
-const CellRef* Impl::cell_at(Slot s) const {
-  switch (s.where) {
-    case Where::Cell: return &frame().cells[s.index];
-    case Where::Captured: return &frame().captured[s.index];
-    case Where::Global: return &frame().module->cells[static_cast<std::size_t>(s.index)];
-    default: return nullptr;
-  }
-}
-
 Value Impl::read(Slot s, const Expr& at) {
   if (s.where == Where::Local) {
     if (checker && is_nothing(frame().locals[s.index])) only_in_a_run(at.span);

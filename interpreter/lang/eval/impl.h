@@ -95,7 +95,14 @@ struct Interpreter::Impl {
   const Value* peek(const grammar::Expr& e);      // a variable's value in place; null where there is none to see
   Value* place_of(Slot s) const;                  // where a variable's value is; null before it has one
   Value& assignable(Slot s, grammar::Span span);  // checks that the variable may be assigned now
-  const CellRef* cell_at(Slot s) const;
+  const CellRef* cell_at(Slot s) const {          // where a variable's cell is held; null where it has none
+    switch (s.where) {
+      case Where::Cell: return &frame().cells[s.index];
+      case Where::Captured: return &frame().captured[s.index];
+      case Where::Global: return &frame().module->cells[static_cast<std::size_t>(s.index)];
+      default: return nullptr;
+    }
+  }
   CellRef cell_of(Slot s) const;              // null for locals
   void declare(Slot s, Value v, bool fresh);  // fresh: a cell of its own (parameters, loop patterns)
   void bind(const grammar::Pattern& p, Value v, bool fresh);
@@ -169,8 +176,8 @@ void exec_rules(Interpreter::Impl& m, const grammar::RulesStmt& s);
 // call.cpp
 Value eval_function(Interpreter::Impl& m, const grammar::FunctionPtr& f);
 void set_parameter(Interpreter::Impl& m, ActiveFrame& f, Slot s, Value v);  // of a function that is `simple`
-// Runs the body of a function whose arguments are in `f` already.
-Value run_bound(Interpreter::Impl& m, ActiveFrame& f, const Closure& closure, grammar::Span span);
+// Runs the body of a function whose arguments are in `f` already; `out` is its result.
+void run_bound(Interpreter::Impl& m, ActiveFrame& f, const Closure& closure, grammar::Span span, Value& out);
 // statements.cpp
 Flow exec_block(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Block& b, Value* out);
 Flow eval_use(Interpreter::Impl& m, const grammar::UseExpr& u, Value& out);

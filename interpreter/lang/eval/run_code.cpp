@@ -74,6 +74,17 @@ template <class T>
   return false;
 }
 
+// What a comparison of numbers of the host says; nothing where the walk must say it.
+template <class T>
+std::optional<bool> quick_comparison(BinaryOp op, T a, T b) {
+  switch (op) {
+    case BinaryOp::Lt: return a < b;
+    case BinaryOp::Gt: return a > b;
+    case BinaryOp::Eq: return a == b;
+    default: return std::nullopt;
+  }
+}
+
 class CodeRun {
  public:
   CodeRun(Impl& m, const Code& code)
@@ -231,9 +242,32 @@ class CodeRun {
     next_ = step(s.to);
   }
 
+  // The condition of a branch or a turn: quickly, or as a value in `slow`.
+  [[gnu::always_inline]] std::optional<bool> decided(const CodeStep& s, const Expr* (*condition)(const CodeStep&),
+                                                     Value& slow) {
+    const Value& l = at(s.a);
+    if (!s.compares) {
+      if (const bool* b = l.get<bool>()) return *b;
+      slow = taken(s.a);
+      return std::nullopt;
+    }
+    const Value& r = at(s.b);
+    if (const auto* i = l.get<std::int64_t>(), *j = r.get<std::int64_t>(); i && j) {
+      if (const auto b = quick_comparison(*s.compares, *i, *j)) return b;
+    } else if (const auto* x = l.get<double>(), *y = r.get<double>(); x && y) {
+      if (const auto b = quick_comparison(*s.compares, *x, *y)) return b;
+    }
+    const Expr& e = *condition(s);
+    slow = binary_of(m_, e, std::get<Binary>(e.node), l, r);
+    drop(s.a), drop(s.b);
+    if (const bool* b = slow.get<bool>()) return *b;
+    return std::nullopt;
+  }
+
   void branch(const CodeStep& s) {
-    const Value& c = at(s.a);
-    if (const bool* b = c.get<bool>()) {
+    Value c;
+    if (const auto b = decided(
+            s, [](const CodeStep& of) { return &*form<IfExpr>(of).condition; }, c)) {
       if (!*b) next_ = step(s.to);
       return;
     }
@@ -242,8 +276,7 @@ class CodeRun {
     if (t == Truth::False) {
       next_ = step(s.to);
     } else if (t != Truth::True) {
-      const trace::Tensor condition = c.tensor();
-      drop(s.a);
+      const trace::Tensor condition = std::exchange(c, {}).tensor();
       Value v = traced_if(m_, node<Expr>(s), x, condition);
       at(s.dst) = std::move(v);
       next_ = step(s.end);
@@ -251,11 +284,12 @@ class CodeRun {
   }
 
   void turn(const CodeStep& s) {
-    const Value& c = at(s.a);
-    const bool* b = c.get<bool>();
+    Value c;
+    const auto b = decided(
+        s, [](const CodeStep& of) { return &*node<WhileStmt>(of).condition; }, c);
     const auto& loop = node<WhileStmt>(s);
     const Truth t = b ? (*b ? Truth::True : Truth::False) : m_.condition(c, loop.condition->span);
-    drop(s.a);
+    c = {};
     if (t == Truth::True) return;
     if (t != Truth::False) traced_while(m_, loop, s.span);
     next_ = step(s.to);
@@ -271,7 +305,9 @@ class CodeRun {
 
   void callee(const CodeStep& s) {
     const auto& c = form<grammar::Call>(s);
-    const Value* f = m_.peek(*c.callee);
+    const CellRef* cell = m_.cell_at(m_.slot(c.callee->id));
+    const bool seen = cell && *cell && (*cell)->set && !m_.cells.observed(**cell);
+    const Value* f = seen ? &(*cell)->value : m_.peek(*c.callee);
     if (const auto* closure = f ? f->get<ClosureRef>() : nullptr;
         closure && (*closure)->information().simple && c.args.size() == (*closure)->function->params.size()) {
       if (closure->get() == m_.frame().closure)
@@ -298,8 +334,7 @@ class CodeRun {
         else
           set_parameter(m_, memory.frame, to, std::move(*argument++));
       }
-      Value out = run_bound(m_, memory.frame, f, s.span);
-      move(out, at(s.dst));
+      run_bound(m_, memory.frame, f, s.span, at(s.dst));
     }
     if (kept) drop(s.a);
   }
