@@ -73,21 +73,27 @@ int misused(const std::string& error) {
 }
 
 bool write_file(const std::string& path, std::string_view text) {
+  if (path == "-") {
+    write_out(text);
+    return true;
+  }
+  struct stat old {};
+  const bool stood = stat(path.c_str(), &old) == 0;
+  const bool stream = stood && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode);  // /dev/null, a pipe: never replaced
   std::error_code none;
   const std::filesystem::path known = std::filesystem::canonical(path, none);  // behind a link
-  const std::string target = none ? path : known.string(), half = target + ".part";
+  const std::string target = none || stream ? path : known.string(), half = stream ? target : target + ".part";
   std::FILE* file = std::fopen(half.c_str(), "wb");
-  struct stat old {};
-  if (file && stat(target.c_str(), &old) == 0) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
+  if (file && stood && !stream) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
   bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  good = good && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  good = good && std::fflush(file) == 0 && (stream || fsync(fileno(file)) == 0);
   if (file) good = std::fclose(file) == 0 && good;
-  good = good && std::rename(half.c_str(), target.c_str()) == 0;
+  good = good && (stream || std::rename(half.c_str(), target.c_str()) == 0);
   if (good) return true;
   const int why = errno;
   flush_out();
   std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(why));
-  std::remove(half.c_str());
+  if (!stream) std::remove(half.c_str());
   return false;
 }
 

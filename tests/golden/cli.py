@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How the `shard` program behaves: exit status, where text goes, pipes, signals, the REPL.   cli.py SHARD   closes with "N passed, N failed" """
-import json, os, pty, re, select, shutil, signal, subprocess, sys, time
+import json, os, pty, re, select, shutil, signal, stat, subprocess, sys, time
 import scratch
 
 SHARD = os.path.abspath(sys.argv[1])
@@ -373,6 +373,25 @@ def what_cannot_be_written_is_told_with_status_1():
     check(p.returncode == 1 and p.stderr.count('No space left') == 1 and '1:14' in p.stderr, f'status {p.returncode}: {p.stderr[:300]}')
     p = shard('run', script('write_text("/dev/full", "some text")\n'))
     check(p.returncode == 1, 'a file', p)
+
+
+@case
+def a_device_or_a_pipe_is_written_and_never_replaced():
+    program = script('jit fn f(x) = sum(x * x)\nf(ones([64]))\n')
+    estimate = ['estimate', program, '--chip', 'h100', '--trace']
+    for place in ('-', '/dev/stdout'):
+        p = shard(*estimate, place)
+        check(p.returncode == 0 and '"traceEvents"' in p.stdout and not os.path.exists('-'), place, p)
+    pipe = os.path.join(os.path.dirname(program), 'pipe')
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(['cat', pipe], stdout=subprocess.PIPE, text=True)
+    p = shard(*estimate, pipe)
+    still = stat.S_ISFIFO(os.stat(pipe).st_mode)    # before the reader is waited for, which a replaced pipe would leave waiting
+    if not still: reader.kill()
+    check(p.returncode == 0 and still and '"traceEvents"' in reader.communicate()[0], 'a pipe', p)
+    if not os.path.exists('/dev/full'): return
+    p = shard(*estimate, '/dev/full')
+    check(p.returncode == 1 and "cannot write '/dev/full': No space left on device" in p.stderr, 'a full device', p)
 
 
 class Session:
