@@ -1,17 +1,17 @@
 #include "interpreter/cli/standard_output.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <memory>
 #include <string>
 
 #include "interpreter/cli/terminal.h"
 #include "runtime/array/shape.h"
+#include "stdlib/host/files/sink.h"
 
 namespace shard::cli {
 namespace {
@@ -77,24 +77,16 @@ bool write_file(const std::string& path, std::string_view text) {
     write_out(text);
     return true;
   }
-  struct stat old {};
-  const bool stood = stat(path.c_str(), &old) == 0;
-  const bool stream = stood && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode);  // /dev/null, a pipe: never replaced
-  std::error_code none;
-  const std::filesystem::path known = std::filesystem::canonical(path, none);  // behind a link
-  const std::string target = none || stream ? path : known.string(), half = stream ? target : target + ".part";
-  std::FILE* file = std::fopen(half.c_str(), "wb");
-  if (file && stood && !stream) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
-  bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  good = good && std::fflush(file) == 0 && (stream || fsync(fileno(file)) == 0);
-  if (file) good = std::fclose(file) == 0 && good;
-  good = good && (stream || std::rename(half.c_str(), target.c_str()) == 0);
-  if (good) return true;
-  const int why = errno;
-  flush_out();
-  std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(why));
-  if (!stream) std::remove(half.c_str());
-  return false;
+  try {
+    const std::unique_ptr<stdlib::Sink> file = stdlib::open_sink(path, false);
+    file->write(text);
+    file->finish();
+    return true;
+  } catch (const runtime::RuntimeError& e) {
+    flush_out();
+    std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), e.what());
+    return false;
+  }
 }
 
 int finish_out(int status) {

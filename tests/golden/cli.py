@@ -382,13 +382,20 @@ def a_device_or_a_pipe_is_written_and_never_replaced():
     for place in ('-', '/dev/stdout'):
         p = shard(*estimate, place)
         check(p.returncode == 0 and '"traceEvents"' in p.stdout and not os.path.exists('-'), place, p)
-    pipe = os.path.join(os.path.dirname(program), 'pipe')
+    pipe = os.path.join(os.path.dirname(program), 'pipe.txt')
     os.mkfifo(pipe)
-    reader = subprocess.Popen(['cat', pipe], stdout=subprocess.PIPE, text=True)
-    p = shard(*estimate, pipe)
-    still = stat.S_ISFIFO(os.stat(pipe).st_mode)    # before the reader is waited for, which a replaced pipe would leave waiting
-    if not still: reader.kill()
-    check(p.returncode == 0 and still and '"traceEvents"' in reader.communicate()[0], 'a pipe', p)
+    for words, holds in ((estimate + [pipe], '"traceEvents"'), (['run', '-e', f'save("{pipe}", "some text")'], 'some text')):
+        reader = subprocess.Popen(['cat', pipe], stdout=subprocess.PIPE, text=True)
+        p = shard(*words)
+        still = stat.S_ISFIFO(os.stat(pipe).st_mode)    # before the reader is waited for, which a replaced pipe would leave waiting
+        if not still or p.returncode: reader.kill()
+        check(p.returncode == 0 and still and holds in reader.communicate()[0], 'a pipe', p)
+    file, link = pipe + '.file', os.path.join(os.path.dirname(pipe), 'link.txt')
+    with open(file, 'w') as f: f.write('before')
+    os.chmod(file, 0o750)
+    os.symlink(file, link)
+    p = shard('run', '-e', f'save("{link}", "after")')
+    check(p.returncode == 0 and os.path.islink(link) and open(file).read() == 'after' and os.stat(file).st_mode & 0o777 == 0o750, 'behind a link', p)
     if not os.path.exists('/dev/full'): return
     p = shard(*estimate, '/dev/full')
     check(p.returncode == 1 and "cannot write '/dev/full': No space left on device" in p.stderr, 'a full device', p)

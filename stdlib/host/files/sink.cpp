@@ -1,12 +1,14 @@
 #include "stdlib/host/files/sink.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "stdlib/host/files/byte_source.h"
@@ -28,11 +30,13 @@ bool write_all(int fd, std::string_view bytes) {
 
 class FileSink : public Sink {
  public:
-  // Under the name `beside` until it is finished.
-  FileSink(std::string path, std::string beside, int flags) : path_(std::move(path)), beside_(std::move(beside)) {
-    fd_ = open(beside_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  // Under the name `beside` until it is finished. `flags`: O_CREAT and more, none for what stands and stays.
+  FileSink(std::string path, std::string beside, int flags)
+      : path_(std::move(path)), beside_(std::move(beside)), done_(!(flags & O_CREAT)) {
+    fd_ = open(beside_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
     if (fd_ < 0) failed("");
   }
+  void may(mode_t mode) { fchmod(fd_, mode); }
   ~FileSink() override {
     if (fd_ >= 0) close(fd_);
     if (!done_) unlink(beside_.c_str());
@@ -84,7 +88,7 @@ class FileSink : public Sink {
   std::string path_, beside_, small_;
   std::uint64_t written_ = 0, begun_ = 0;  // bytes; of them the disk was told
   int fd_ = -1;
-  bool done_ = false;
+  bool done_;  // nothing is to be removed
 };
 
 class NoSink : public Sink {
@@ -133,14 +137,26 @@ class GzipSink : public Sink {
 }  // namespace
 
 std::unique_ptr<Sink> open_sink(const std::string& path, bool packed) {
-  std::unique_ptr<Sink> file = std::make_unique<FileSink>(path, path + ".part" + std::to_string(getpid()), O_TRUNC);
-  return packed ? std::make_unique<GzipSink>(std::move(file)) : std::move(file);
+  struct stat old {};
+  const bool stands = stat(path.c_str(), &old) == 0;
+  std::unique_ptr<FileSink> file;
+  if (stands && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
+    file = std::make_unique<FileSink>(path, path, 0);
+  } else {
+    std::error_code none;
+    const std::filesystem::path known = std::filesystem::canonical(path, none);  // behind a link
+    const std::string target = none ? path : known.string();
+    file = std::make_unique<FileSink>(target, target + ".part" + std::to_string(getpid()), O_CREAT | O_TRUNC);
+    if (S_ISREG(old.st_mode)) file->may(old.st_mode & 07777);  // what may run may run on
+  }
+  if (packed) return std::make_unique<GzipSink>(std::move(file));
+  return file;
 }
 
 std::unique_ptr<Sink> no_sink() { return std::make_unique<NoSink>(); }
 
 std::unique_ptr<Sink> open_in_new_folder(const std::string& path) {
-  return std::make_unique<FileSink>(path, path, O_EXCL);
+  return std::make_unique<FileSink>(path, path, O_CREAT | O_EXCL);
 }
 
 void folder_to_disk(const std::string& path) {

@@ -20,7 +20,8 @@ class Sink {  // a write that fails throws RuntimeError("io")
 };
 
 // Writes beside `path`; finish() brings it to the disk and gives it the name, so that a reader sees the old file or the
-// new one. Not finished, it leaves nothing. `packed`: through gzip.
+// new one, behind a link too, with the rights that the old one had. Not finished, it leaves nothing. Devices and pipes
+// are written as they are. `packed`: through gzip.
 std::unique_ptr<Sink> open_sink(const std::string& path, bool packed);
 std::unique_ptr<Sink> no_sink();  // keeps nothing
 // Writes under its name, which must be new: into a folder that has no good name yet.
