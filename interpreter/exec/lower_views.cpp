@@ -121,10 +121,11 @@ void Lowering::find_pieces(const std::vector<Unit>& units) {
   std::map<std::int32_t, const Node*> joins;
   for (const Unit& u : units) {
     const Node& n = node(u.nodes[0]);
-    if (u.nodes.size() != 1 || (n.op != around_.table.core().concat && !padded_along(n))) continue;
+    if (u.nodes.size() != 1) continue;
+    const auto padded = padded_along(n);
+    if (n.op != around_.table.core().concat && !padded) continue;
     const ir::Var v = n.outputs[0];
     const Shape& shape = type(v).shape;
-    const auto padded = padded_along(n);
     const std::size_t along = padded ? *padded : joined_along(n, shape.size());
     const auto pieces = padded ? 2 : static_cast<std::int64_t>(n.inputs.size());
     const std::int64_t line = runtime::numel(Shape(shape.begin() + static_cast<std::ptrdiff_t>(along), shape.end()));

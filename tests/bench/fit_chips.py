@@ -15,9 +15,9 @@ are those of the program itself, with the constants found; bias is the mean of l
 the rates inside groups whose published ones differ by more than 3 %. Four in five lie within the last figure. The worst of those left out decides. Needs NumPy."""
 import argparse, concurrent.futures, csv, json, os, subprocess, sys, tempfile
 import numpy as np
+from measured import STACKS
 
 TPU = ('v4', 'v5e', 'v5p', 'v6e')
-STACKS = {'llm-foundry': 'composer-2023', 'maxtext-2023': 'maxtext-2023', 'megatron-2021': 'megatron-2021', 'korthikanti-2022': 'megatron-2022', 'vtrain': 'megatron-2022'}
 # family: constant: (as a factor: what to expect, about so many e-folds off) or (as a number: expected, off, least, most).
 # What training keeps of the best product and of the attention kernel that were seen on the chip (`seen` in chips.shard). Pointwise
 # work 0.8 of memory bandwidth, 5 us a kernel, a fill of 200 terms, whole last waves, NCCL's latencies: the usual estimates. What

@@ -15,9 +15,7 @@ class Cuts {
   std::vector<Candidate>& cut() { return cut_; }  // with why
 
  private:
-  struct Group {                    // of one mesh and layout
-    std::vector<std::size_t> left;  // settings that are neither predicted nor cut
-  };
+  using Known = std::vector<std::pair<std::size_t, const Candidate*>>;  // settings, and what was found with them
   struct Rule {
     int cases = 0, against = 0;
     bool holds() const { return cases >= kEvidence && against == 0; }
@@ -25,14 +23,14 @@ class Cuts {
   static constexpr int kEvidence = 4;
   static constexpr std::size_t kFirst = 16;  // meshes and layouts that are predicted with all settings
 
-  std::vector<Candidate> take(const Pairs& layout, Group& group, const std::vector<std::size_t>& which);
-  void learn(const std::vector<Candidate>& predicted);
-  void cut(const Pairs& layout, Group& group, const std::vector<const Candidate*>& known);
+  void take(const Pairs& layout, const std::vector<std::size_t>& which, std::vector<Candidate>& to);
+  void learn(const std::map<Pairs, Known>& known);
+  void cut(const Pairs& layout, const Known& known);
 
   std::map<Pairs, std::size_t> settings_;
   std::map<std::pair<Pairs, std::size_t>, Candidate> all_;
-  std::map<Pairs, Group> groups_;
-  std::vector<std::vector<Rule>> more_, fails_;  // [a][b]: b takes no less memory than a; b cannot be where a cannot
+  std::map<Pairs, std::vector<std::size_t>> left_;  // of a mesh and layout: settings neither predicted nor cut
+  std::vector<std::vector<Rule>> more_, fails_;     // [a][b]: b takes no less memory than a; b cannot be where a cannot
   std::vector<Candidate> cut_;
 };
 
