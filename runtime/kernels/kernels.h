@@ -50,7 +50,7 @@ void search(const View& a, const View& v, const View& out_i32, bool behind);
 
 // ---- matmul.cpp: out[b..., m, n] = sum over k of a[b..., m, k] * w[b..., k, n]
 // Any strides for a and w (transposed operands cost nothing extra where one stride is 1; others are packed first) and
-// for out, but that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and
+// for out, but that its columns lie one after the other. f32 and f64 by row blocks in oneTBB; f16 and
 // bf16 accumulate in f32; integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
 void matmul(const View& a, const View& w, const View& out, const Stop* stop = nullptr);
 // The same, prepared for sizes and strides: run with pointers only, by any number of threads at once.

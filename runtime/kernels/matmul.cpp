@@ -44,11 +44,9 @@ Memory scratch(std::int64_t elements, std::size_t item) {
   return Memory(new unsigned char[static_cast<std::size_t>(bytes)]);
 }
 
-// The operand as a dense array of f32 or its own type: halves are widened, and where neither stride is 1 it is
-// copied.
-Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
+// The operand as a dense array, of its own type or, of halves that are to be widened, of f32.
+Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols, bool widen) {
   Operand& x = which == kA ? p.a : p.w;
-  const bool narrow = is_narrow(p.type);
   View source{p.type, {}, {}, const_cast<unsigned char*>(x.data)};
   auto& steps = p.batch.stride[which];
   for (int d = 0; d < p.batch.rank; ++d) {
@@ -59,11 +57,11 @@ Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
   source.shape.insert(source.shape.end(), {by_columns ? cols : rows, by_columns ? rows : cols});
   source.strides.insert(source.strides.end(), {by_columns ? x.col : x.row, by_columns ? x.row : x.col});
   const std::int64_t count = numel(source.shape);
-  const bool as_it_lies = narrow && is_contiguous(source);
+  const bool as_it_lies = widen && is_contiguous(source);
   Memory dense = as_it_lies ? Memory() : scratch(count, size_of(p.type));
   const View to = contiguous(p.type, source.shape, dense.get());
   if (!as_it_lies) copy(source, to);
-  if (narrow) {
+  if (widen) {
     Memory wide = scratch(count, sizeof(float));
     const Loop load = vector_table().narrow(p.type).load;
     const auto item = static_cast<std::int64_t>(size_of(p.type));
@@ -122,7 +120,7 @@ constexpr std::int64_t kLong = std::int64_t{1} << 32;  // multiplications: some 
 // A long block by parts, between which the run may be stopped. The same bits: rows are cut at multiples of 64, columns,
 // where 64 rows take long already, at multiples of 48, which leave whole tiles of every kernel.
 template <class Kernel>
-void in_parts(const Gemm& whole, std::int64_t item, Kernel kernel, const Stop& stop) {
+void in_parts(const Gemm& whole, std::int64_t item, std::int64_t sum, Kernel kernel, const Stop& stop) {
   const std::int64_t rows = std::max<std::int64_t>(64, kLong / (whole.n * whole.k) / 64 * 64),
                      columns = rows * whole.n * whole.k <= 2 * kLong
                                    ? whole.n
@@ -135,7 +133,7 @@ void in_parts(const Gemm& whole, std::int64_t item, Kernel kernel, const Stop& s
       g.n = std::min(columns, whole.n - j);
       g.a = static_cast<const unsigned char*>(g.a) + i * g.a_row * item;
       g.w = static_cast<const unsigned char*>(g.w) + j * g.w_col * item;
-      g.c = static_cast<unsigned char*>(g.c) + (i * g.c_row + j) * item;
+      g.c = static_cast<unsigned char*>(g.c) + (i * g.c_row + j) * sum;
       kernel(g);
     }
 }
@@ -154,14 +152,14 @@ void turn(Gemm& g, bool wide, unsigned char* to) {
   g.a = to, g.a_row = step, g.a_col = 1;
 }
 
-// Of f32 or f64; each operand has a stride of 1.
+// Of f32, f64, or bf16 where there is a kernel; each operand has a stride of 1.
 void blocks(const Product& p) {
-  const bool wide = p.type == DType::F64;
-  const auto kernel = wide ? vector_table().gemm_f64 : vector_table().gemm_f32;
+  const bool wide = p.type == DType::F64, narrow = p.type == DType::BF16;
+  const auto kernel = narrow ? vector_table().gemm_bf16 : wide ? vector_table().gemm_f64 : vector_table().gemm_f32;
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
-  const std::int64_t item = wide ? 8 : 4;
+  const std::int64_t item = wide ? 8 : narrow ? 2 : 4, sum = wide ? 8 : 4;
   // Not by rows: what a device makes of its rows has the bits that one device makes of all.
-  const bool small = p.n * p.k * item <= vector_table().small, least = p.m * p.n * p.k <= 512;
+  const bool small = !narrow && p.n * p.k * item <= vector_table().small, least = !narrow && p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
     // Each block packs its rows of a and its columns of w: few blocks, which are neither flat nor narrow, pack least.
@@ -185,14 +183,14 @@ void blocks(const Product& p) {
     if (small && kernel_small(g)) return;
     if (least) return wide ? tiny<double>(g) : tiny<float>(g);
     if (!p.stop || g.m * g.n * g.k <= kLong) return kernel(g);
-    in_parts(g, item, kernel, *p.stop);
+    in_parts(g, item, sum, kernel, *p.stop);
   };
   spread(
       p.batches() * each, grain,
       [&](std::int64_t lo, std::int64_t hi) {
         Position<3> at(p.batch, p.batch.rank, lo / each);
         const Memory lines = turned ? scratch(rows * (p.k + 16), static_cast<std::size_t>(item)) : Memory();
-        const Memory sums = p.round ? scratch(rows * cols, static_cast<std::size_t>(item)) : Memory();
+        const Memory sums = p.round ? scratch(rows * cols, static_cast<std::size_t>(sum)) : Memory();
         for (std::int64_t unit = lo; unit < hi; ++unit) {
           const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
           if (block == 0 && unit > lo) at.next();
@@ -220,26 +218,26 @@ void blocks(const Product& p) {
       p.stop);
 }
 
-// Of halves: operands as f32, and each block of the result, which is rounded while it is in the cache.
-void halves(Product p) {
-  const Memory a = pack(p, kA, p.m, p.k), w = pack(p, kW, p.k, p.n);
-  p.round = vector_table().narrow(p.type).store;
-  p.type = DType::F32;
-  blocks(p);
-}
-
-void floats(const Product& p) {
+void floats(Product p) {
   // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
   const auto usable = [](const Operand& x, std::int64_t rows, std::int64_t cols) {
     return (x.col == 1 && x.row >= cols) || (x.row == 1 && x.col >= rows);
   };
-  const bool a_fits = usable(p.a, p.m, p.k), w_fits = usable(p.w, p.k, p.n);
-  if (a_fits && w_fits) return blocks(p);
-  Product packed = p;
   Memory a, w;
-  if (!a_fits) a = pack(packed, kA, p.m, p.k);
-  if (!w_fits) w = pack(packed, kW, p.k, p.n);
-  blocks(packed);
+  if (!usable(p.a, p.m, p.k)) a = pack(p, kA, p.m, p.k, false);
+  if (!usable(p.w, p.k, p.n)) w = pack(p, kW, p.k, p.n, false);
+  blocks(p);
+}
+
+// Each block of the result is rounded while it is in the cache. Where the machine has no instruction for them, or packs
+// longer than it multiplies, operands become f32.
+void halves(Product p) {
+  constexpr std::int64_t kWorthPacking = 4096;
+  p.round = vector_table().narrow(p.type).store;
+  if (p.type == DType::BF16 && vector_table().gemm_bf16 && p.n * p.k > kWorthPacking) return floats(p);
+  const Memory a = pack(p, kA, p.m, p.k, true), w = pack(p, kW, p.k, p.n, true);
+  p.type = DType::F32;
+  blocks(p);
 }
 
 Product prepared(const View& a, const View& w, const View& out) {

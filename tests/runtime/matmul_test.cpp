@@ -79,6 +79,15 @@ TEST_CASE("products of every size and order", "[matmul]") {
   }
 }
 
+TEST_CASE("products of packed operands, whose sums and edges are in parts", "[matmul]") {
+  const std::int64_t m = 9, n = 337, k = 801;
+  for (const DType t : {DType::F32, DType::F64, DType::BF16}) {
+    Array a = random_array(t, {1, m, k}, 1), w = random_array(t, {1, k, n}, 2);
+    check_matmul(a.view(), w.view());
+    check_matmul(turned(a.view()), turned(w.view()));
+  }
+}
+
 TEST_CASE("halves of many blocks, each rounded by itself", "[matmul]") {
   for (const DType t : {DType::BF16, DType::F16}) {
     Array a = random_array(t, {2, 300, 40}, 1), w = random_array(t, {1, 40, 500}, 2);

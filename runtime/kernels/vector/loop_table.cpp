@@ -27,18 +27,24 @@ Loop loop(Code code, DType type) {
 }  // namespace
 
 const VectorTable& table() {
-  static constexpr VectorTable it{SHARD_NAME(SHARD_ISA),
-                                  loop,
-                                  SHARD_LOOPS::convert,
-                                  SHARD_LOOPS::narrow,
-                                  SHARD_LOOPS::run,
-                                  SHARD_LOOPS::accumulate,
-                                  threefry,
-                                  gemm_f32,
-                                  gemm_f64,
-                                  gemm_small_f32,
-                                  gemm_small_f64,
-                                  kSmallProduct};
+#if defined(__AVX512F__)
+  const auto bf16 = __builtin_cpu_supports("avx512bf16") ? gemm_bf16 : nullptr;
+#else
+  constexpr void (*bf16)(const Gemm&) = nullptr;
+#endif
+  static const VectorTable it{SHARD_NAME(SHARD_ISA),
+                              loop,
+                              SHARD_LOOPS::convert,
+                              SHARD_LOOPS::narrow,
+                              SHARD_LOOPS::run,
+                              SHARD_LOOPS::accumulate,
+                              threefry,
+                              gemm_f32,
+                              gemm_f64,
+                              bf16,
+                              gemm_small_f32,
+                              gemm_small_f64,
+                              kSmallProduct};
   return it;
 }
 

@@ -16,7 +16,7 @@ namespace shard::runtime {
 // f32 are held as f32.
 using Loop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n);
 
-// One product C = A W of f32 or f64. Strides in elements; of each operand's two strides one is 1; C is row-major.
+// One product C = A W of f32, f64 or bf16. Strides in elements; of each operand's two strides one is 1; C is row-major.
 struct Gemm {
   std::int64_t m, n, k;
   const void* a;
@@ -45,6 +45,7 @@ struct VectorTable {
                    std::uint32_t* o1);
   void (*gemm_f32)(const Gemm&);
   void (*gemm_f64)(const Gemm&);
+  void (*gemm_bf16)(const Gemm&);  // C in f32; null where the machine has no instruction for it
   // Of a `w` of few bytes; an element's bits hang on its row of `a` and its column of `w` alone. False: nothing was
   // done, as the operands lie in another way.
   bool (*gemm_small_f32)(const Gemm&);

@@ -1,0 +1,212 @@
+// Matrix products from packed operands: W lies by panels of columns and A by strips of rows, term after term, so that a
+// tile of the result stays in registers while both are read from one end to the other. A kind says what an item of the
+// operands is, what a word of a panel (one term or a few), and how a sum takes a word. An element of the result is one
+// chain of terms in their order, whatever the sizes and cuts: its bits hang on its row of A and its column of W alone.
+//
+// For one .cpp file of an instruction set each: all names are the file's own.
+#pragma once
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "runtime/kernels/vector/common.h"
+
+namespace shard::runtime::SHARD_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kRegister = 64, kTileRows = 8, kTileRegisters = 3;
+#elif defined(__AVX__)
+constexpr int kRegister = 32, kTileRows = 4, kTileRegisters = 3;
+#else
+constexpr int kRegister = 16, kTileRows = 4, kTileRegisters = 2;
+#endif
+constexpr std::int64_t kBlockRows = 240, kBlockWords = 384, kBlockColumns = 1920;  // A's block is for the second cache
+
+template <class T>
+struct Floats {
+  using Item = T;
+  using Word = T;
+  using Sum = T;
+  typedef T Sums __attribute__((vector_size(kRegister)));
+  static constexpr std::int64_t kTerms = 1;  // of a word
+  static Sums load(const Word* w) {
+    Sums v;
+    std::memcpy(&v, w, sizeof v);
+    return v;
+  }
+  static void add(Sums& sum, Word x, const Sums& w) { sum += x * w; }
+  static Word word(const Item* line, std::int64_t, std::int64_t) { return *line; }
+};
+
+template <class Kind>
+constexpr std::int64_t kLanes = kRegister / static_cast<std::int64_t>(sizeof(typename Kind::Sum));
+template <class Kind>
+constexpr std::int64_t kPanel = kTileRegisters * kLanes<Kind>;
+
+// R rows and V registers of columns of the result; `more`: there are sums of terms before these.
+template <class Kind, int R, int V>
+void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t words, typename Kind::Sum* c,
+          std::int64_t c_row, bool more) {
+  typename Kind::Sums sum[R][V] = {};
+  if (more) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) std::memcpy(&sum[r][v], c + r * c_row + v * kLanes<Kind>, kRegister);
+  }
+  for (std::int64_t p = 0; p < words; ++p, a += kTileRows, w += kPanel<Kind>) {
+    decltype(Kind::load(w)) b[V];
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) b[v] = Kind::load(w + v * kLanes<Kind>);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) Kind::add(sum[r][v], a[r], b[v]);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) std::memcpy(c + r * c_row + v * kLanes<Kind>, &sum[r][v], kRegister);
+}
+
+// to[j * step + i] = from[i * line + j] of eight by eight: halves, quarters and eighths change places.
+template <class Word>
+void turn_eight(const unsigned char* from, std::int64_t line, Word* to, std::int64_t step) {
+  using Lane = std::conditional_t<sizeof(Word) == 8, std::int64_t, std::int32_t>;
+  typedef Lane Line __attribute__((vector_size(8 * sizeof(Word))));
+  Line x[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) std::memcpy(&x[i], from + i * line, sizeof(Line));
+  const auto exchange = [&](int half, const Line& low, const Line& high) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      if ((i & half) != 0) continue;
+      const Line first = x[i], second = x[i + half];
+      x[i] = __builtin_shuffle(first, second, low);
+      x[i + half] = __builtin_shuffle(first, second, high);
+    }
+  };
+  exchange(4, Line{0, 1, 2, 3, 8, 9, 10, 11}, Line{4, 5, 6, 7, 12, 13, 14, 15});
+  exchange(2, Line{0, 1, 8, 9, 4, 5, 12, 13}, Line{2, 3, 10, 11, 6, 7, 14, 15});
+  exchange(1, Line{0, 8, 2, 10, 4, 12, 6, 14}, Line{1, 9, 3, 11, 5, 13, 7, 15});
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) std::memcpy(to + j * step, &x[j], sizeof(Line));
+}
+
+// `lines` rows of A or columns of W, at most Width, side by side: `line` and `term` are the steps between their items,
+// one of which is 1. Lines that are lacking are zero.
+template <class Kind, std::int64_t Width>
+void pack(const typename Kind::Item* from, std::int64_t line, std::int64_t term, std::int64_t lines,
+          std::int64_t terms, typename Kind::Word* to) {
+  using Word = typename Kind::Word;
+  const std::int64_t words = (terms + Kind::kTerms - 1) / Kind::kTerms, whole = terms / Kind::kTerms;
+  const auto some = [&](std::int64_t first, std::int64_t end, std::int64_t at, std::int64_t to_word) {
+    for (std::int64_t p = at; p < to_word; ++p)
+      for (std::int64_t l = first; l < end; ++l)
+        to[p * Width + l] =
+            Kind::word(from + l * line + p * Kind::kTerms * term, term, terms - p * Kind::kTerms);
+  };
+  if (lines < Width)
+    for (std::int64_t p = 0; p < words; ++p)
+      std::memset(to + p * Width + lines, 0, static_cast<std::size_t>(Width - lines) * sizeof(Word));
+  if (term != 1 && lines == Width) {
+    for (std::int64_t p = 0; p < whole; ++p)
+      for (std::int64_t l = 0; l < Width; ++l)
+        to[p * Width + l] = Kind::word(from + l + p * Kind::kTerms * term, term, Kind::kTerms);
+    return some(0, Width, whole, words);
+  }
+  if (term != 1) return some(0, lines, 0, words);
+  constexpr auto kItem = static_cast<std::int64_t>(sizeof(typename Kind::Item));
+  const std::int64_t eights = lines / 8 * 8, squares = whole / 8 * 8;
+  for (std::int64_t l = 0; l < eights; l += 8)
+    for (std::int64_t p = 0; p < squares; p += 8)
+      turn_eight<Word>(reinterpret_cast<const unsigned char*>(from + l * line + p * Kind::kTerms), line * kItem,
+                       to + p * Width + l, Width);
+  some(0, eights, squares, words);
+  some(eights, lines, 0, words);
+}
+
+// Memory that a thread keeps: new pages for each call would cost 3 % of a product of 1,024 rows. Not a container, whose
+// functions would be this instruction set's for all.
+struct Scratch {
+  void* at = nullptr;
+  std::size_t size = 0;
+  ~Scratch() { std::free(at); }
+  void* of(std::size_t bytes) {
+    if (bytes > size) {
+      std::free(at);
+      at = std::aligned_alloc(64, size = (bytes + 4095) / 4096 * 4096);
+      if (!at) throw size = 0, std::bad_alloc();
+    }
+    return at;
+  }
+};
+
+template <class Kind>
+using Tile = void (*)(const typename Kind::Word*, const typename Kind::Word*, std::int64_t, typename Kind::Sum*,
+                      std::int64_t, bool);
+template <class Kind, int R>
+constexpr Tile<Kind> kTiles[3] = {tile<Kind, R, 1>, tile<Kind, R, std::min(2, kTileRegisters)>,
+                                  tile<Kind, R, kTileRegisters>};
+
+// A tile at the edge of the result, through memory that has room for all of it.
+template <class Kind>
+void edge(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t words, typename Kind::Sum* c,
+          std::int64_t c_row, bool more, std::int64_t rows, std::int64_t columns) {
+  using Sum = typename Kind::Sum;
+  alignas(64) Sum all[kTileRows * kPanel<Kind>] = {};
+  const auto bytes = static_cast<std::size_t>(columns) * sizeof(Sum);
+  for (std::int64_t r = 0; more && r < rows; ++r) std::memcpy(all + r * kPanel<Kind>, c + r * c_row, bytes);
+  const std::int64_t registers = (columns + kLanes<Kind> - 1) / kLanes<Kind>;
+  (rows > 4 ? kTiles<Kind, kTileRows> : kTiles<Kind, 4>)[registers - 1](a, w, words, all, kPanel<Kind>, more);
+  for (std::int64_t r = 0; r < rows; ++r) std::memcpy(c + r * c_row, all + r * kPanel<Kind>, bytes);
+}
+
+template <class Kind>
+void packed_product(const Gemm& g) {
+  using Item = typename Kind::Item;
+  using Word = typename Kind::Word;
+  using Sum = typename Kind::Sum;
+  constexpr std::int64_t kWide = kPanel<Kind>;
+  const auto up = [](std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; };
+  const Item *a = static_cast<const Item*>(g.a), *w = static_cast<const Item*>(g.w);
+  Sum* c = static_cast<Sum*>(g.c);
+  const std::int64_t parts = (g.k - 1) / (kBlockWords * Kind::kTerms) + 1;
+  const std::int64_t depth = up((g.k + parts - 1) / parts, 8 * Kind::kTerms);
+  const std::int64_t wide = std::min(g.n, kBlockColumns), high = std::min(g.m, kBlockRows);
+  const std::int64_t words = depth / Kind::kTerms, panel_words = up(wide, kWide) * words;
+  static thread_local Scratch scratch;
+  Word* const panels =
+      static_cast<Word*>(scratch.of(static_cast<std::size_t>(panel_words + up(high, kTileRows) * words) * sizeof(Word)));
+  Word* const strips = panels + panel_words;
+  for (std::int64_t j0 = 0; j0 < g.n; j0 += wide)
+    for (std::int64_t k0 = 0; k0 < g.k; k0 += depth) {
+      const std::int64_t columns = std::min(wide, g.n - j0), terms = std::min(depth, g.k - k0),
+                         count = (terms + Kind::kTerms - 1) / Kind::kTerms;
+      for (std::int64_t j = 0; j < columns; j += kWide)
+        pack<Kind, kWide>(w + (j0 + j) * g.w_col + k0 * g.w_row, g.w_col, g.w_row, std::min(kWide, columns - j), terms,
+                          panels + j * count);
+      for (std::int64_t i0 = 0; i0 < g.m; i0 += high) {
+        const std::int64_t rows = std::min(high, g.m - i0);
+        for (std::int64_t i = 0; i < rows; i += kTileRows)
+          pack<Kind, kTileRows>(a + (i0 + i) * g.a_row + k0 * g.a_col, g.a_row, g.a_col,
+                                std::min<std::int64_t>(kTileRows, rows - i), terms, strips + i * count);
+        for (std::int64_t j = 0; j < columns; j += kWide)
+          for (std::int64_t i = 0; i < rows; i += kTileRows) {
+            Sum* to = c + (i0 + i) * g.c_row + j0 + j;
+            const Word *strip = strips + i * count, *panel = panels + j * count;
+            if (rows - i >= kTileRows && columns - j >= kWide)
+              tile<Kind, kTileRows, kTileRegisters>(strip, panel, count, to, g.c_row, k0 > 0);
+            else
+              edge<Kind>(strip, panel, count, to, g.c_row, k0 > 0, std::min<std::int64_t>(kTileRows, rows - i),
+                         std::min(kWide, columns - j));
+          }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace shard::runtime::SHARD_ISA
