@@ -32,7 +32,7 @@ struct Word {
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
 enum class UnaryOp { Neg, Pos, BitNot, Not };
-enum class BinaryOp {
+enum class BinaryOp : std::uint8_t {
   Or,
   And,
   Eq,

@@ -18,11 +18,18 @@ void Stop::begin(double seconds, std::int64_t steps) {
   constexpr double kLongest = 1e9;  // thirty years: the clock counts nanoseconds
   steps_ = 0;
   most_steps_ = steps > 0 ? steps : INT64_MAX;
+  ahead_ = until_look_ = std::min(kSteps, most_steps_);
   seconds_ = seconds;
   timed_ = seconds > 0;
   if (timed_)
     end_ = Clock::now() +
            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kLongest)));
+}
+
+bool Stop::look() {
+  steps_ += until_look_ - ahead_;
+  ahead_ = until_look_ = std::clamp<std::int64_t>(most_steps_ - steps_, 1, kSteps);
+  return due();
 }
 
 bool Stop::waited() const noexcept {

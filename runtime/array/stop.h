@@ -19,9 +19,8 @@ class Stop {
   static constexpr std::int64_t kSteps = 64;       // between looks at the clock
   // Counts so many, kSteps at most; true where the run is to end.
   bool step(std::int64_t many = 1) {
-    const std::int64_t before = steps_;
-    if ((steps_ += many) > most_steps_) return true;
-    return before / kSteps != steps_ / kSteps ? due() : requested_.load(std::memory_order_relaxed);
+    if ((ahead_ -= many) <= 0) return look();
+    return requested_.load(std::memory_order_relaxed);
   }
   bool due() const noexcept {
     const bool wanted = requested_.load(std::memory_order_relaxed) || steps_ > most_steps_ || (timed_ && late());
@@ -58,7 +57,9 @@ class Stop {
   mutable std::atomic<Clock::rep> since_{0};  // when the end was first wanted while there was patience
   int patience_ = 0;
   bool timed_ = false;
+  bool look();
   std::int64_t steps_ = 0, most_steps_ = INT64_MAX;
+  std::int64_t ahead_ = kSteps, until_look_ = kSteps;  // until_look_ - ahead_ are not in steps_ yet
   double seconds_ = 0;
   Clock::time_point end_;
 };

@@ -93,6 +93,30 @@ TEST_CASE("errors in code stand where the walk puts them") {
   CHECK(limited.in().repr(limited.in().enter("fn f(n) { let s = 0\n for i in 0..n { s += i }\n s }\nf(5)")) == "10");
 }
 
+TEST_CASE("calls that one loop runs are calls of their own") {
+  const std::string mutual =
+      "fn even(n) { if n == 0 { return true }\n odd(n - 1) }\nfn odd(n) { if n == 0 { return false }\n even(n - 1) }\n";
+  CHECK(run(mutual + "print(even(900), odd(900), even(7))") == "true false false\n");
+  // Variables that functions share, functions as arguments, and results that are let go.
+  CHECK(run("fn twice(f, x) = f(f(x))\nfn adder(n) = fn(x) = x + n\n"
+            "fn g(k) { if k == 0 { return 0 }\n twice(adder(k), 1) + g(k - 1) }\nprint(g(40), g(1))") == "1680 3\n");
+  CHECK(run("fn f(n) { let s = 0\n for i in 0..n { s = s + (if i > 2 { return s } else { i }) }\n s }\n"
+            "fn g(n) = if n == 0 { 0 } else { 100 * f(n) + g(n - 1) }\nprint(g(5))") == "1000\n");
+  CHECK(run("fn f(n) { if n > 0 { return [n, ...f(n - 1)] }\n [] }\nprint(f(3), len(f(200)))") == "[3, 2, 1] 200\n");
+  CHECK(run("fn f(n) { let unused = ones([2])\n if n > 0 { f(n - 1) } }\nprint(f(50))") == "none\n");
+  // An error goes through all of them, and what comes after it finds them left.
+  const std::string deep = "fn f(n) {\n  if n == 0 { return 1 / n }\n  f(n - 1)\n}\n";
+  const std::string report = error(deep + "f(2)");
+  CHECK_THAT(report, Contains(":2:22") && Contains("division by zero") && Contains(":3:3 (2 times)") &&
+                         Contains("in f, called at"));
+  CHECK(run(deep + "fn g(n) { assert_error(fn() = f(n))\n n + 1 }\nprint(g(3), g(70))") == "4 71\n");
+  shard::lang::Options options;
+  options.steps = 60;
+  Script limited(options);
+  CHECK_NOTHROW(limited.in().enter("fn f(n) { if n > 0 { f(n - 1) } else { 0 } }\nf(15)"));
+  CHECK_THROWS(limited.in().enter("f(25)"));
+}
+
 TEST_CASE("arrays and conditions of a trace go through code") {
   CHECK(run("jit fn f(x, n) { let s = x\n for i in 0..n { s = if sum(s) > 3.0 { s * 0.5 } else { s + 1.0 } }\n s }\n"
             "print(f(ones([2]), 3), f(ones([2]), 2))") == "[2. 2.] [1. 1.]\n");

@@ -49,8 +49,6 @@ class CastParameters final : public Parameters {
   return m.calls.depth + 1;
 }
 
-void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
-
 // The call in the script that led into the library, as long as no function of the script runs again.
 Span user_call(const Impl& m, Span call) { return m.calls.user.known() ? m.calls.user : call; }
 
@@ -74,7 +72,7 @@ const std::string* part_of(const Impl& m, const Closure& closure) {
   Flow flow;
   try {
     const Expr& body = *closure.function->body;
-    const Code* code = code_for(m, closure.information().code, body);
+    const Code* code = code_for(m, closure.information().code, *closure.function);
     if (code) {
       flow = run_code(m, *code, &out);
     } else {
@@ -89,6 +87,8 @@ const std::string* part_of(const Impl& m, const Closure& closure) {
 }
 
 }  // namespace
+
+void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
 
 void set_parameter(Impl& m, ActiveFrame& f, Slot s, Value v) {
   if (s.where == Where::Local) {

@@ -31,8 +31,8 @@ struct CodeStep {
     While,   // goes to `to` where a is false; where only a run knows, the walk does the loop
              // ... of both: `compares`, the condition is that of a and b
     Next,    // the next number of a range, a, to dst; goes to `to` where it is b
-    Callee,  // dst = the function, none where it is the running one, if it takes its arguments as they are written;
-             // else the walk does the call to a, and goes to `to`
+    Callee,  // dst = the function at the slot b, none where it is the running one, if it takes its arguments, `end`, as
+             // they are written; else the walk does the call to a, and goes to `to`
     Call,    // dst = the function in a with the temporaries from b on
     Walk,    // dst = what the walk makes of the expression
     Flow,    // the same of a block or a branch, which may be left
@@ -54,6 +54,7 @@ struct CodeStep {
   grammar::Span span = {};
   const void* node = nullptr;  // the expression or statement, of the type that `op` takes
   std::optional<grammar::BinaryOp> compares = {};
+  Where where = Where::Unknown;  // of the slot b
 };
 
 struct Code {
@@ -63,12 +64,14 @@ struct Code {
   static constexpr int kTemporaries = 12;
   std::vector<CodeStep> steps;
   std::vector<Value> literals;
-  std::vector<Loop> loops;  // inner ones first
+  std::vector<Slot> parameters;  // of a function that is `simple`
+  std::vector<Loop> loops;       // inner ones first
   int temporaries = 0;
   std::int32_t first_local = 0, end_local = 0;  // let go where the code is left before its end
 };
 
 std::shared_ptr<const Code> code_of(const Unit& unit, const grammar::Expr& body);
+std::shared_ptr<const Code> code_of(const Unit& unit, const grammar::Function& f);
 std::shared_ptr<const Code> code_of(const Unit& unit, const grammar::WhileStmt& loop, grammar::Span span);
 std::shared_ptr<const Code> code_of(const Unit& unit, const grammar::ForStmt& loop);  // over a range
 // `out`: the value of the body; null where nobody wants it.

@@ -52,6 +52,13 @@ class Compiler {
     return finished(e);
   }
 
+  std::shared_ptr<const Code> body(const Function& f) {
+    for (const Param& p : f.params)
+      if (std::holds_alternative<NamePattern>(p.pattern->node)) code_.parameters.push_back(slot(p.pattern->id));
+    tail(*f.body);
+    return finished(*f.body);
+  }
+
   std::shared_ptr<const Code> loop(const WhileStmt& s, Span span) {
     while_loop(s, span);
     return finished(*s.body);
@@ -181,6 +188,48 @@ class Compiler {
     comes_here(decides);
   }
 
+  // The value of a function: each way to it ends with it, and what variables hold goes with the frame.
+  void tail(const Expr& e) {
+    const Mark before = mark();
+    try {
+      if (auto* x = as<IfExpr>(e)) {
+        const Operand to = fresh();  // where only a run knows the condition
+        const std::int32_t branches = decision({CodeStep::Branch, to, {}, {}, 0, 0, {}, &e}, *x->condition);
+        tail(*x->then);
+        comes_here(branches);
+        if (x->otherwise)
+          tail(*x->otherwise);
+        else
+          step({CodeStep::Result, {}, literal({})});
+        code_.steps[static_cast<std::size_t>(branches)].end = step({CodeStep::Result, {}, to});
+      } else if (auto* b = as<Block>(e); b && info(e).plain()) {
+        tail(b->body);
+      } else {
+        step({CodeStep::Result, {}, operand(e)});
+      }
+    } catch (const Full&) {
+      go_back(before);
+      const Operand to = fresh();
+      expression(e, to);
+      step({CodeStep::Result, {}, to});
+    }
+    used_ = before.used;
+  }
+
+  void tail(const std::vector<StmtPtr>& block) {
+    for (const StmtPtr& s : block) {
+      const int used = used_;
+      const auto* last = &s == &block.back() ? std::get_if<ExprStmt>(&s->node) : nullptr;
+      if (last) {
+        step({CodeStep::Poll, {}, {}, {}, 0, 0, s->span});
+        return tail(*last->value);
+      }
+      statement(*s, nullptr);
+      used_ = used;
+    }
+    step({CodeStep::Result, {}, literal({})});
+  }
+
   // A step that goes on or elsewhere by a condition; a comparison is a part of it.
   std::int32_t decision(CodeStep s, const Expr& condition) {
     const int used = used_;
@@ -209,11 +258,21 @@ class Compiler {
 
   void call(const Expr& e, const Call& c, Operand to) {
     const Operand f = fresh();
-    const std::int32_t callee = step({CodeStep::Callee, f, to, {}, 0, 0, {}, &e});
+    const Slot at = slot(c.callee->id);
+    const std::int32_t callee = step({CodeStep::Callee,
+                                      f,
+                                      to,
+                                      {Operand::Local, at.index},
+                                      0,
+                                      static_cast<std::int32_t>(c.args.size()),
+                                      {},
+                                      &e,
+                                      {},
+                                      at.where});
     const Operand first = temporary(used_);
     for (const Arg& a : c.args) {
-      const Operand at = fresh();
-      expression(*a.value, at);
+      const Operand argument = fresh();
+      expression(*a.value, argument);
     }
     step({CodeStep::Call, to, f, first, 0, 0, e.span, &c});
     comes_here(callee);
@@ -303,6 +362,7 @@ class Compiler {
 }  // namespace
 
 std::shared_ptr<const Code> code_of(const Unit& unit, const Expr& body) { return Compiler(unit).body(body); }
+std::shared_ptr<const Code> code_of(const Unit& unit, const Function& f) { return Compiler(unit).body(f); }
 std::shared_ptr<const Code> code_of(const Unit& unit, const WhileStmt& loop, Span span) {
   return Compiler(unit).loop(loop, span);
 }

@@ -36,22 +36,21 @@ struct ActiveFrame {
   const Closure* closure = nullptr;  // null: top level
 };
 
-// Stack memory of frames: stable addresses, emptied values above the top.
+// Stack memory of frames: stable addresses. What is pushed last is popped first; above the top nothing is held, though
+// there may be numbers.
 template <class T>
 class Stack {
  public:
-  struct Mark {
-    T *top = nullptr, *end = nullptr;  // of the chunk
-    std::size_t chunk = 0;
-  };
-  Mark mark() const { return at_; }
   [[gnu::always_inline]] T* push(std::size_t n) {
-    if (n > static_cast<std::size_t>(at_.end - at_.top)) next_chunk(n);
-    return std::exchange(at_.top, at_.top + n);
+    if (n > static_cast<std::size_t>(end_ - top_)) next_chunk(n);
+    return std::exchange(top_, top_ + n);
   }
-  [[gnu::always_inline]] void pop(Mark mark, T* from, std::size_t n) {
-    for (std::size_t i = n; i-- > 0;) from[i] = T();
-    at_ = mark;
+  // `n`: of what was pushed there, how many may hold something.
+  [[gnu::always_inline]] void pop(T* from, std::size_t n) {
+    if (top_ == from || !from) return;  // of nothing, perhaps before there was a chunk
+    for (std::size_t i = n; i-- > 0;) empty(from[i]);
+    top_ = from;
+    if (from == begin_) chunk_before();
   }
 
  private:
@@ -60,18 +59,35 @@ class Stack {
   struct Chunk {
     std::unique_ptr<T[]> data;
     std::size_t size;
+    T* top;  // while a later one is in use
   };
+  static void empty(Value& v) { v.let_go(); }
+  static void empty(CellRef& c) { c.reset(); }
+  void use(std::size_t chunk) {
+    chunk_ = chunk;
+    begin_ = chunks_[chunk].data.get();
+    end_ = begin_ + chunks_[chunk].size;
+    top_ = chunks_[chunk].top;
+  }
   [[gnu::noinline]] void next_chunk(std::size_t n) {
-    std::size_t next = at_.top ? at_.chunk + 1 : 0;
-    while (next < chunks_.size() && chunks_[next].size < n) ++next;
+    std::size_t next = 0;
+    if (top_) chunks_[chunk_].top = top_, next = chunk_ + 1;
+    if (next < chunks_.size() && chunks_[next].size < n) chunks_.resize(next);
     if (next == chunks_.size()) {
       const std::size_t size = std::max(n, chunks_.empty() ? kFirst : kChunk);
-      chunks_.push_back({std::make_unique<T[]>(size), size});
+      chunks_.push_back({std::make_unique<T[]>(size), size, nullptr});
+      chunks_.back().top = chunks_.back().data.get();
     }
-    at_ = {chunks_[next].data.get(), chunks_[next].data.get() + chunks_[next].size, next};
+    use(next);
+  }
+  [[gnu::noinline]] void chunk_before() {
+    if (chunk_ == 0) return;
+    chunks_[chunk_].top = begin_;
+    use(chunk_ - 1);
   }
   std::vector<Chunk> chunks_;
-  Mark at_;
+  T *top_ = nullptr, *begin_ = nullptr, *end_ = nullptr;  // of the chunk in use
+  std::size_t chunk_ = 0;
 };
 
 struct Frames {
@@ -83,9 +99,10 @@ struct Frames {
 // The memory of one frame; it becomes the running one as Frames::active.
 class FrameMemory {
  public:
-  [[gnu::always_inline]] FrameMemory(Frames& frames, const FunctionInfo& info)
-      : frames_(frames), info_(info), values_(frames.values.mark()), cells_(frames.cells.mark()) {
-    frame.locals = frames.values.push(static_cast<std::size_t>(info.locals));
+  [[gnu::always_inline]] FrameMemory(Frames& frames, const FunctionInfo& info) : frames_(frames), info_(info) {
+    const auto locals = static_cast<std::size_t>(info.locals);
+    frame.locals = frames.values.push(locals);
+    std::fill_n(frame.locals, locals, Value());  // a name in an annotation is a size where it is none yet
     frame.cells = frames.cells.push(static_cast<std::size_t>(info.cells));
   }
   [[gnu::always_inline]] FrameMemory(Frames& frames, const Closure& f)
@@ -96,8 +113,8 @@ class FrameMemory {
     frame.closure = &f;
   }
   [[gnu::always_inline]] ~FrameMemory() {
-    frames_.cells.pop(cells_, frame.cells, static_cast<std::size_t>(info_.cells));
-    frames_.values.pop(values_, frame.locals, static_cast<std::size_t>(info_.locals));
+    frames_.cells.pop(frame.cells, static_cast<std::size_t>(info_.cells));
+    frames_.values.pop(frame.locals, static_cast<std::size_t>(info_.locals));
   }
   FrameMemory(const FrameMemory&) = delete;
   ActiveFrame frame;
@@ -105,8 +122,6 @@ class FrameMemory {
  private:
   Frames& frames_;
   const FunctionInfo& info_;
-  Stack<Value>::Mark values_;
-  Stack<CellRef>::Mark cells_;
 };
 
 }  // namespace shard::lang

@@ -119,9 +119,9 @@ struct Interpreter::Impl {
 
   // ---- statements (statements.cpp)
   Flow exec(const grammar::Stmt& s, Value* value);  // value: of an expression statement, where it is wanted
-  [[gnu::always_inline]] void poll(
-      grammar::Span span) {  // at statements, calls and turns of loops: counts one, throws where the run is to end
-    if (ctx.pool().stop().step()) stop(span);
+  // At statements, calls and turns of loops: counts them, throws where the run is to end.
+  [[gnu::always_inline]] void poll(grammar::Span span, int many = 1) {
+    if (ctx.pool().stop().step(many)) stop(span);
     if (const auto& processes = ctx.processes()) processes->stand_at({span.source, span.begin});
   }
   void stop(grammar::Span span);
@@ -175,7 +175,8 @@ void exec_mesh(Interpreter::Impl& m, const grammar::MeshStmt& s, grammar::Span s
 void exec_rules(Interpreter::Impl& m, const grammar::RulesStmt& s);
 // call.cpp
 Value eval_function(Interpreter::Impl& m, const grammar::FunctionPtr& f);
-void set_parameter(Interpreter::Impl& m, ActiveFrame& f, Slot s, Value v);  // of a function that is `simple`
+void set_parameter(Interpreter::Impl& m, ActiveFrame& f, Slot s, Value v);          // of a function that is `simple`
+void add_frame(grammar::Error& e, const grammar::Function& f, grammar::Span call);  // the error goes through this call
 // Runs the body of a function whose arguments are in `f` already; `out` is its result.
 void run_bound(Interpreter::Impl& m, ActiveFrame& f, const Closure& closure, grammar::Span span, Value& out);
 // statements.cpp

@@ -74,25 +74,29 @@ template <class T>
   return false;
 }
 
-// What a comparison of numbers of the host says; nothing where the walk must say it.
-template <class T>
-std::optional<bool> quick_comparison(BinaryOp op, T a, T b) {
-  switch (op) {
-    case BinaryOp::Lt: return a < b;
-    case BinaryOp::Gt: return a > b;
-    case BinaryOp::Eq: return a == b;
-    default: return std::nullopt;
-  }
-}
+// A function of the script whose body is run by the loop that runs its caller's. Temporaries lie behind its variables.
+struct OpenCall {
+  ActiveFrame frame;
+  std::size_t locals, cells;
+  const CodeStep* at;  // of the caller
+  ActiveFrame* caller;
+  const Code* caller_code;
+  Value* caller_temporaries;
+};
 
 class CodeRun {
  public:
   CodeRun(Impl& m, const Code& code)
       : m_(m),
-        code_(code),
+        code_(&code),
         temporaries_(code.temporaries),
         base_{m.frame().locals, temporaries_.begin(), const_cast<Value*>(code.literals.data())},
-        next_(code.steps.data()) {}
+        next_(code.steps.data()),
+        deepest_(m.frame().module->of_library ? 0 : std::min(m.in.options().recursion, m.calls.depth + kOpen)) {}
+  ~CodeRun() {
+    while (open_ > 0) close(code_->temporaries);
+  }
+  CodeRun(const CodeRun&) = delete;
 
   Flow operator()(const Range& range) {
     temporaries_.begin()[0].put(range.begin);
@@ -104,19 +108,22 @@ class CodeRun {
     while (true) {
       try {
         const Flow flow = steps(out);
-        if (flow != Flow::Next) clear(code_.first_local, code_.end_local);  // at its end a block does so itself
+        if (flow != Flow::Next) clear(code_->first_local, code_->end_local);  // at its end a block does so itself
         return flow;
       } catch (const FlowSignal& s) {
-        if (!stays(s.flow)) throw;
+        if (!goes_on(s.flow)) throw;
+      } catch (Error& e) {
+        for (; open_ > 0; close(code_->temporaries)) add_frame(e, *last().frame.closure->function, last().at->span);
+        throw;
       }
     }
   }
 
  private:
-  const CodeStep* step(std::int32_t i) const { return code_.steps.data() + i; }
+  const CodeStep* step(std::int32_t i) const { return code_->steps.data() + i; }
   Value& at(Operand o) const { return base_[o.kind][o.index]; }
   void drop(Operand o) {
-    if (o.kind == Operand::Temporary) at(o) = Value();
+    if (o.kind == Operand::Temporary) at(o).let_go();
   }
   static void copy(const Value& from, Value& to) {
     if (auto* i = from.get<std::int64_t>())
@@ -138,13 +145,21 @@ class CodeRun {
   // Where a statement was left: whether that ends here, at a loop of this code.
   bool stays(Flow flow) {
     if (flow == Flow::Return) return false;
-    for (const Code::Loop& loop : code_.loops) {
+    for (const Code::Loop& loop : code_->loops) {
       if (next_ <= step(loop.begin) || next_ > step(loop.end)) continue;
       clear(loop.first_local, loop.end_local);
       next_ = step(flow == Flow::Break ? loop.end : loop.begin);
       return true;
     }
     return false;
+  }
+
+  // The same, or at the call that is run here.
+  bool goes_on(Flow flow) {
+    if (stays(flow)) return true;
+    if (open_ == 0) return false;
+    leave(flow == Flow::Return ? std::move(m_.returned) : Value());
+    return true;
   }
 
   Flow steps(Value* out) {
@@ -158,17 +173,22 @@ class CodeRun {
         case CodeStep::Binary: binary(s); break;
         case CodeStep::Truth: truth(s); break;
         case CodeStep::Decides: decides(s); break;
-        case CodeStep::Branch: branch(s); break;
-        case CodeStep::While: turn(s); break;
+        case CodeStep::Branch:
+        case CodeStep::While:
+          if (const int b = quickly(s); b == 0)
+            next_ = step(s.to);
+          else if (b == kSlow)
+            s.op == CodeStep::Branch ? slow_branch(s) : slow_turn(s);
+          break;
         case CodeStep::Next: next(s); break;
         case CodeStep::Callee: callee(s); break;
         case CodeStep::Call: call(s); break;
         case CodeStep::Walk: at(s.dst) = m_.eval(node<Expr>(s)); break;
         case CodeStep::Flow:
-          if (const Flow flow = walk(s); flow != Flow::Next && !stays(flow)) return flow;
+          if (const Flow flow = walk(s); flow != Flow::Next && !goes_on(flow)) return flow;
           break;
         case CodeStep::Execute:
-          if (const Flow flow = m_.exec(node<Stmt>(s), nullptr); flow != Flow::Next && !stays(flow)) return flow;
+          if (const Flow flow = m_.exec(node<Stmt>(s), nullptr); flow != Flow::Next && !goes_on(flow)) return flow;
           break;
         case CodeStep::Update: update(s); break;
         case CodeStep::Assign: assign(s); break;
@@ -178,16 +198,24 @@ class CodeRun {
         case CodeStep::Break:
         case CodeStep::Continue: {
           const Flow flow = s.op == CodeStep::Break ? Flow::Break : Flow::Continue;
-          if (stays(flow)) break;
+          if (goes_on(flow)) break;
           m_.flow_span = s.span;
           return flow;
         }
         case CodeStep::Return:
+          if (open_ > 0) {
+            leave(s.a, code_->temporaries);
+            break;
+          }
           m_.returned = taken(s.a);
           m_.flow_span = s.span;
           return Flow::Return;
         case CodeStep::Result:
-          if (out) s.a.kind == Operand::Temporary ? move(at(s.a), *out) : copy(at(s.a), *out);
+          if (open_ > 0) {
+            leave(s.a, 0);
+            break;
+          }
+          if (out) give(s.a, *out);
           return Flow::Next;
         case CodeStep::End: return Flow::Next;
       }
@@ -242,36 +270,34 @@ class CodeRun {
     next_ = step(s.to);
   }
 
-  // The condition of a branch or a turn: quickly, or as a value in `slow`.
-  [[gnu::always_inline]] std::optional<bool> decided(const CodeStep& s, const Expr* (*condition)(const CodeStep&),
-                                                     Value& slow) {
+  // What the condition of a branch or a turn says, 0 or 1, where that is quick to say, else kSlow.
+  static constexpr int kSlow = 2;
+  template <class T>
+  [[gnu::always_inline]] static int compared(BinaryOp op, T a, T b) {
+    return op == BinaryOp::Lt ? a < b : op == BinaryOp::Gt ? a > b : op == BinaryOp::Eq ? a == b : kSlow;
+  }
+  [[gnu::always_inline]] int quickly(const CodeStep& s) const {
     const Value& l = at(s.a);
     if (!s.compares) {
-      if (const bool* b = l.get<bool>()) return *b;
-      slow = taken(s.a);
-      return std::nullopt;
+      const bool* b = l.get<bool>();
+      return b ? *b : kSlow;
     }
     const Value& r = at(s.b);
-    if (const auto* i = l.get<std::int64_t>(), *j = r.get<std::int64_t>(); i && j) {
-      if (const auto b = quick_comparison(*s.compares, *i, *j)) return b;
-    } else if (const auto* x = l.get<double>(), *y = r.get<double>(); x && y) {
-      if (const auto b = quick_comparison(*s.compares, *x, *y)) return b;
-    }
-    const Expr& e = *condition(s);
-    slow = binary_of(m_, e, std::get<Binary>(e.node), l, r);
+    if (const auto* i = l.get<std::int64_t>(), *j = r.get<std::int64_t>(); i && j) return compared(*s.compares, *i, *j);
+    if (const auto* x = l.get<double>(), *y = r.get<double>(); x && y) return compared(*s.compares, *x, *y);
+    return kSlow;
+  }
+  // The condition as a value.
+  Value slowly(const CodeStep& s, const Expr& condition) {
+    if (!s.compares) return taken(s.a);
+    Value v = binary_of(m_, condition, std::get<Binary>(condition.node), at(s.a), at(s.b));
     drop(s.a), drop(s.b);
-    if (const bool* b = slow.get<bool>()) return *b;
-    return std::nullopt;
+    return v;
   }
 
-  void branch(const CodeStep& s) {
-    Value c;
-    if (const auto b = decided(
-            s, [](const CodeStep& of) { return &*form<IfExpr>(of).condition; }, c)) {
-      if (!*b) next_ = step(s.to);
-      return;
-    }
+  [[gnu::noinline]] void slow_branch(const CodeStep& s) {
     const auto& x = form<IfExpr>(s);
+    Value c = slowly(s, *x.condition);
     const Truth t = m_.condition(c, x.condition->span);
     if (t == Truth::False) {
       next_ = step(s.to);
@@ -283,13 +309,13 @@ class CodeRun {
     }
   }
 
-  void turn(const CodeStep& s) {
-    Value c;
-    const auto b = decided(
-        s, [](const CodeStep& of) { return &*node<WhileStmt>(of).condition; }, c);
+  [[gnu::noinline]] void slow_turn(const CodeStep& s) {
     const auto& loop = node<WhileStmt>(s);
-    const Truth t = b ? (*b ? Truth::True : Truth::False) : m_.condition(c, loop.condition->span);
-    c = {};
+    Truth t;
+    {
+      const Value c = slowly(s, *loop.condition);
+      t = m_.condition(c, loop.condition->span);
+    }
     if (t == Truth::True) return;
     if (t != Truth::False) traced_while(m_, loop, s.span);
     next_ = step(s.to);
@@ -304,14 +330,14 @@ class CodeRun {
   }
 
   void callee(const CodeStep& s) {
-    const auto& c = form<grammar::Call>(s);
-    const CellRef* cell = m_.cell_at(m_.slot(c.callee->id));
+    const CellRef* cell = m_.cell_at({s.where, s.b.index});
     const bool seen = cell && *cell && (*cell)->set && !m_.cells.observed(**cell);
-    const Value* f = seen ? &(*cell)->value : m_.peek(*c.callee);
+    const Value* f = seen ? &(*cell)->value : m_.peek(*form<grammar::Call>(s).callee);
     if (const auto* closure = f ? f->get<ClosureRef>() : nullptr;
-        closure && (*closure)->information().simple && c.args.size() == (*closure)->function->params.size()) {
+        closure && (*closure)->information().simple &&
+        static_cast<std::size_t>(s.end) == (*closure)->function->params.size()) {
       if (closure->get() == m_.frame().closure)
-        at(s.dst) = Value();  // the running function, which its own call keeps
+        at(s.dst).let_go();  // the running function, which its own call keeps
       else
         at(s.dst) = *f;
       return;
@@ -324,20 +350,83 @@ class CodeRun {
   void call(const CodeStep& s) {
     const auto* kept = at(s.a).get<ClosureRef>();
     const Closure& f = kept ? **kept : *m_.frame().closure;
+    if (open(s, f)) return;
     {
       FrameMemory memory(m_.frames, f);
       Value* argument = &at(s.b);
-      for (const Param& p : f.function->params) {
-        const Slot to = f.unit->slots[static_cast<std::size_t>(p.pattern->id)];
-        if (to.where == Where::Local)
-          move(*argument++, memory.frame.locals[to.index]);
-        else
-          set_parameter(m_, memory.frame, to, std::move(*argument++));
-      }
+      for (const Param& p : f.function->params)
+        set_parameter(m_, memory.frame, f.unit->slots[static_cast<std::size_t>(p.pattern->id)], std::move(*argument++));
       run_bound(m_, memory.frame, f, s.span, at(s.dst));
     }
     if (kept) drop(s.a);
   }
+
+  // Goes on in the function, which is simple. False, and nothing done, where it has no code yet, where there are too
+  // many calls for here or at all, and where it is the library's, whose calls say where they come from.
+  [[gnu::always_inline]] bool open(const CodeStep& s, const Closure& f) {
+    const FunctionInfo& info = f.information();
+    const Code* code = info.code.get();
+    if (!code || m_.calls.depth >= deepest_ || f.module->of_library) return false;
+    // With its first statement, but where processes ask for the line.
+    const bool both = code->steps[0].op == CodeStep::Poll && !m_.ctx.processes();
+    m_.poll(s.span, both ? 2 : 1);
+    const auto locals = static_cast<std::size_t>(info.locals), cells = static_cast<std::size_t>(info.cells);
+    OpenCall& c = *new (calls() + open_)
+                      OpenCall{{m_.frames.values.push(locals + static_cast<std::size_t>(code->temporaries)),
+                                m_.frames.cells.push(cells), f.captured.data(), f.unit.get(), f.module.get(), &f},
+                               locals,
+                               cells,
+                               &s,
+                               m_.frames.active,
+                               code_,
+                               base_[Operand::Temporary]};
+    Value* argument = &at(s.b);
+    for (const Slot to : code->parameters)
+      if (to.where == Where::Local)
+        move(*argument++, c.frame.locals[to.index]);
+      else
+        set_parameter(m_, c.frame, to, std::move(*argument++));
+    ++open_;
+    ++m_.calls.depth;
+    m_.frames.active = &c.frame;
+    stand(*code, c.frame.locals, c.frame.locals + info.locals);
+    next_ = code->steps.data() + both;
+    return true;
+  }
+  OpenCall* calls() { return reinterpret_cast<OpenCall*>(calls_); }
+  OpenCall& last() { return calls()[open_ - 1]; }
+  void stand(const Code& code, Value* locals, Value* temporaries) {
+    code_ = &code;
+    base_ = {locals, temporaries, const_cast<Value*>(code.literals.data())};
+  }
+  // Back to the caller; what the function had goes. Temporaries: where it did not come to its end, between whose steps
+  // they hold nothing.
+  [[gnu::always_inline]] void close(int temporaries) {
+    const OpenCall& c = last();
+    m_.frames.cells.pop(c.frame.cells, c.cells);
+    m_.frames.values.pop(c.frame.locals, c.locals + static_cast<std::size_t>(temporaries));
+    m_.frames.active = c.caller;
+    --m_.calls.depth;
+    --open_;
+    stand(*c.caller_code, c.caller->locals, c.caller_temporaries);
+    next_ = c.at + 1;
+    drop(c.at->a);  // which kept the function
+  }
+  // Where the open call's result belongs.
+  Value& result() {
+    const OpenCall& c = last();
+    const Operand dst = c.at->dst;
+    return (dst.kind == Operand::Temporary ? c.caller_temporaries : c.caller->locals)[dst.index];
+  }
+  void leave(Operand o, int temporaries) {
+    give(o, result());
+    close(temporaries);
+  }
+  void leave(Value v) {
+    result() = std::move(v);
+    close(code_->temporaries);
+  }
+  void give(Operand o, Value& to) { o.kind == Operand::Temporary ? move(at(o), to) : copy(at(o), to); }
 
   void update(const CodeStep& s) {
     const auto& a = node<AssignStmt>(s);
@@ -355,11 +444,16 @@ class CodeRun {
       assign_value(m_, a, taken(s.a));
   }
 
+  static constexpr int kOpen = 32;  // beyond, a loop of its own
+
   Impl& m_;
-  const Code& code_;
+  const Code* code_;  // that is running
   Temporaries temporaries_;
   std::array<Value*, 3> base_;  // by Operand::Kind
   const CodeStep* next_;        // the step to come
+  int open_ = 0;                // calls that are run here, the last one now
+  int deepest_;                 // calls as deep as this are not
+  alignas(OpenCall) unsigned char calls_[kOpen * sizeof(OpenCall)];
 };
 
 }  // namespace

@@ -114,6 +114,11 @@ class Value {
     if (!is_plain()) drop();
     std::construct_at(&v_, std::in_place_type<T>, x);
   }
+  void let_go() noexcept {  // of what it shares with others: none then, or the number that it was
+    if (is_plain()) return;
+    drop();
+    std::construct_at(&v_, std::in_place_index<0>);
+  }
   static Value string(std::string s) { return Value(std::make_shared<const std::string>(std::move(s))); }
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
@@ -162,7 +167,7 @@ class Value {
   void make(Value&& o) noexcept;
   void assign(const Value& o);
   void assign(Value&& o) noexcept;
-  void drop() noexcept;
+  [[gnu::noinline]] void drop() noexcept;
 
   union {
     Variant v_;

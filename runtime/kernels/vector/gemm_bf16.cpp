@@ -1,5 +1,5 @@
-// Products of bf16 by the processor's own instruction (AVX512_BF16): a word is two terms, whose products it adds to a sum
-// of f32. What is too small for a normal number counts as zero.
+// Products of bf16 by the processor's own instruction (AVX512_BF16): a word is two terms, whose products it adds to a
+// sum of f32. What is too small for a normal number counts as zero.
 #include <immintrin.h>
 
 #include "runtime/kernels/vector/packed.h"

@@ -1,5 +1,5 @@
-// One block of a matrix product, single-threaded, where this is faster than Eigen: with AVX-512. A vector times a matrix
-// reads the matrix once, so that it is not worth packing.
+// One block of a matrix product, single-threaded, where this is faster than Eigen: with AVX-512. A vector times a
+// matrix reads the matrix once, so that it is not worth packing.
 #include "runtime/kernels/vector/packed.h"
 
 namespace shard::runtime::SHARD_ISA {

@@ -44,7 +44,7 @@ struct Floats {
 template <class Kind>
 constexpr std::int64_t kLanes = kRegister / static_cast<std::int64_t>(sizeof(typename Kind::Sum));
 template <class Kind>
-constexpr std::int64_t kPanel = kTileRegisters * kLanes<Kind>;
+constexpr std::int64_t kPanel = kTileRegisters* kLanes<Kind>;
 
 // R rows and V registers of columns of the result; `more`: there are sums of terms before these.
 template <class Kind, int R, int V>
@@ -99,15 +99,14 @@ void turn_eight(const unsigned char* from, std::int64_t line, Word* to, std::int
 // `lines` rows of A or columns of W, at most Width, side by side: `line` and `term` are the steps between their items,
 // one of which is 1. Lines that are lacking are zero.
 template <class Kind, std::int64_t Width>
-void pack(const typename Kind::Item* from, std::int64_t line, std::int64_t term, std::int64_t lines,
-          std::int64_t terms, typename Kind::Word* to) {
+void pack(const typename Kind::Item* from, std::int64_t line, std::int64_t term, std::int64_t lines, std::int64_t terms,
+          typename Kind::Word* to) {
   using Word = typename Kind::Word;
   const std::int64_t words = (terms + Kind::kTerms - 1) / Kind::kTerms, whole = terms / Kind::kTerms;
   const auto some = [&](std::int64_t first, std::int64_t end, std::int64_t at, std::int64_t to_word) {
     for (std::int64_t p = at; p < to_word; ++p)
       for (std::int64_t l = first; l < end; ++l)
-        to[p * Width + l] =
-            Kind::word(from + l * line + p * Kind::kTerms * term, term, terms - p * Kind::kTerms);
+        to[p * Width + l] = Kind::word(from + l * line + p * Kind::kTerms * term, term, terms - p * Kind::kTerms);
   };
   if (lines < Width)
     for (std::int64_t p = 0; p < words; ++p)
@@ -179,8 +178,8 @@ void packed_product(const Gemm& g) {
   const std::int64_t wide = std::min(g.n, kBlockColumns), high = std::min(g.m, kBlockRows);
   const std::int64_t words = depth / Kind::kTerms, panel_words = up(wide, kWide) * words;
   static thread_local Scratch scratch;
-  Word* const panels =
-      static_cast<Word*>(scratch.of(static_cast<std::size_t>(panel_words + up(high, kTileRows) * words) * sizeof(Word)));
+  Word* const panels = static_cast<Word*>(
+      scratch.of(static_cast<std::size_t>(panel_words + up(high, kTileRows) * words) * sizeof(Word)));
   Word* const strips = panels + panel_words;
   for (std::int64_t j0 = 0; j0 < g.n; j0 += wide)
     for (std::int64_t k0 = 0; k0 < g.k; k0 += depth) {
