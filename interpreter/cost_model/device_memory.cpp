@@ -59,7 +59,7 @@ bool says_something(const Node& n) { return n.op->comm && n.op->comm->communicat
 
 class Reasons {
  public:
-  Reasons(const Graph& g, const std::vector<int>& places)
+  Reasons(const Graph& g, const std::vector<int>& places, const exec::MemoryUse& use)
       : g_(g), forward_(g.types.size(), 0), kept_(g.types.size(), 0) {
     // What reaches a result that is not a new state: the forward part, as gradients and updates reach the state alone.
     for (std::size_t r = 0; r < places.size(); ++r)
@@ -72,6 +72,8 @@ class Reasons {
       for (Var v : n.outputs) made[at(v)] = forward(n);
     for (const Node& n : g.nodes)
       for (Var v : n.inputs) kept_[at(v)] |= made[at(v)] && !forward(n) && ir::host_copy(n) != ir::HostCopy::Out;
+    for (const auto& [v, reader] : use.read_again) kept_[at(v)] |= made[at(v)] && !forward(*reader);
+    for (Var v : use.made_again) kept_[at(v)] = 0;
     made_.swap(made);
   }
   MemoryCause of_argument(std::size_t i, bool becomes) const {
@@ -112,7 +114,7 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
   const transform::Program& program = plan.program();
   const exec::MemoryUse& use = plan.memory();
   const std::vector<int> places = places_of_results(program, arguments, donated);
-  const Reasons reasons(program.local, places);
+  const Reasons reasons(program.local, places, use);
   Memory out;
   const auto add = [&](MemoryCause why, std::int64_t bytes) { out.whys[static_cast<std::size_t>(why)] += bytes; };
   std::vector<ir::Type> learned;
@@ -183,10 +185,10 @@ std::int64_t Residual::bytes() const {
   return count * runtime::numel(type.shape) * static_cast<std::int64_t>(runtime::size_of(type.dtype));
 }
 
-std::vector<Residual> residuals_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+std::vector<Residual> residuals_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                                    const std::vector<bool>& donated) {
-  const Graph& g = program.local;
-  const Reasons reasons(g, places_of_results(program, arguments, donated));
+  const Graph& g = plan.program().local;
+  const Reasons reasons(g, places_of_results(plan.program(), arguments, donated), plan.memory());
   std::vector<char> kept(g.types.size(), 0);
   for (std::size_t v = 0; v < kept.size(); ++v) kept[v] = reasons.kept(Var{static_cast<std::int32_t>(v)});
   std::vector<Residual> out;

@@ -50,7 +50,7 @@ struct Residual {
   std::int64_t bytes() const;  // of all of them
 };
 // The largest first. Where nothing but new state is given, only what is offloaded is known to be kept.
-std::vector<Residual> residuals_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+std::vector<Residual> residuals_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                                    const std::vector<bool>& donated);
 
 struct Estimate {

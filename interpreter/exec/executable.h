@@ -51,6 +51,9 @@ struct MemoryUse {  // bytes on one device
   std::int64_t host = 0;     // ... and what is said to lie in the host's memory
   Most most = {};            // of the temporaries
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // of them, after each instruction
+  // Values that whoever wants them makes again (recompute.h), and what these are made of, with a node for which.
+  std::vector<ir::Var> made_again = {};
+  std::vector<std::pair<ir::Var, const ir::Node*>> read_again = {};
 };
 
 // Bytes that an instruction copies besides what it does, as its operands lie otherwise than it wants them.

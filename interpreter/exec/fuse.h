@@ -3,6 +3,7 @@
 // norms, losses and their gradients); a sum over devices joins the contraction that it alone uses.
 // Decides groups and their order; building the programs is lower_elementwise.cpp's part. A reader of columns.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -25,7 +26,13 @@ struct Points {
 
 struct Segment;  // depth_first.h
 struct Unit {
-  std::vector<int> nodes;    // indices into Graph::nodes, ascending
+  std::vector<int> nodes;       // indices into Graph::nodes, ascending
+  std::vector<int> again = {};  // those of other units that it does for itself too (recompute.h)
+  std::vector<int> all() const {
+    std::vector<int> out(nodes.size() + again.size());
+    std::merge(nodes.begin(), nodes.end(), again.begin(), again.end(), out.begin());
+    return out;
+  }
   bool elementwise = false;  // one ElementProgram, over:
   Points points = {};
   bool summed = false;  // nodes: what is summed, then the psum

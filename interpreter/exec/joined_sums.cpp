@@ -28,7 +28,7 @@ class Together {
       bool effects_wait = false;
       for (const Unit* u : now) {
         bool can = !(u->effect && effects_wait);
-        for (int i : u->nodes)
+        for (int i : u->all())
           for (ir::Var v : l_.node(i).inputs) can = can && !missing[at(v)];
         if (can && !waits(*u)) {
           l_.emit(*u);

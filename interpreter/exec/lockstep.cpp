@@ -182,6 +182,7 @@ const MemoryUse& Measured::memory() const {
                              runtime::size_of(a.type.dtype));
   };
   MemoryUse use;
+  lowering.tell_again(use);
   const std::vector<int> uses = ir::count_uses(p.local);
   for (std::size_t i = 0; i < arguments_.size(); ++i)  // one that nothing reads need not be there
     if (uses[at(p.local.params[i])] > 0) use.arguments += one(arguments_[i]);

@@ -86,24 +86,33 @@ class Registers {
 class ElementUnit {
  public:
   ElementUnit(Lowering& lowering, const Unit& unit)
-      : l_(lowering), unit_(unit), shape_(unit.points.shape), registers_(program_) {
+      : l_(lowering), unit_(unit), nodes_(unit.all()), shape_(unit.points.shape), registers_(program_) {
     if (unit.points.row > 0)
       program_.row = runtime::numel(Shape(shape_.end() - static_cast<std::ptrdiff_t>(unit.points.row), shape_.end()));
-    for (std::size_t k = 0; k < unit_.nodes.size(); ++k) {
+    for (int i : unit.again) again_.insert(l_.node(i).outputs[0].id);
+    // What others make again for themselves is not made here unless somebody wants it.
+    std::vector<int> live;
+    for (std::size_t k = nodes_.size(); k-- > 0;)
+      if (const ir::Var out = node(k).outputs[0]; gives(out) || last_.count(out.id)) {
+        live.push_back(nodes_[k]);
+        for (ir::Var v : node(k).inputs) last_.try_emplace(v.id, 0);
+      }
+    nodes_.assign(live.rbegin(), live.rend());
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
       for (ir::Var v : node(k).inputs) last_[v.id] = k;
       inner_.insert(node(k).outputs[0].id);
     }
   }
 
   void emit() {
-    for (std::size_t k = 0; k < unit_.nodes.size(); ++k) {
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
       const bool of_row = !node(k).op->reduces && is_of_row(node(k).outputs[0]);
       for (ir::Var v : node(k).inputs)
         if (!inner_.count(v.id) && !held_[of_row].count(v.id))
           held_[of_row][v.id] =
               of_row ? operand(broadcast(l_.place(v), l_.type(node(k).outputs[0]).shape), true) : of_points(v);
     }
-    for (std::size_t k = 0; k < unit_.nodes.size(); ++k) instruction(k);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) instruction(k);
     if (outputs_.empty()) return;
     const bool parts =
         std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return runtime::is_complex(dtype(v)); });
@@ -114,7 +123,8 @@ class ElementUnit {
   }
 
  private:
-  const Node& node(std::size_t k) const { return l_.node(unit_.nodes[k]); }
+  const Node& node(std::size_t k) const { return l_.node(nodes_[k]); }
+  bool gives(ir::Var v) const { return l_.needed(v) && !again_.count(v.id); }
   DType dtype(ir::Var v) const { return l_.type(v).dtype; }
 
   bool is_of_row(ir::Var v) const { return unit_.points.of(l_.type(v).shape) == Points::Class::OfRow; }
@@ -202,7 +212,7 @@ class ElementUnit {
     code.dst = registers_.take(dtype(out), of_row);
     program_.code.push_back(code);
     held_[of_row][out.id] = code.dst;
-    if (l_.needed(out)) {
+    if (gives(out)) {
       outputs_.push_back(out);
       program_.outputs.push_back(code.dst);
     }
@@ -210,10 +220,9 @@ class ElementUnit {
       const ir::Var v = n.inputs[i];
       const auto before = n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
       if (!inner_.count(v.id) || last_[v.id] != k || std::find(n.inputs.begin(), before, v) != before) continue;
-      if (!l_.needed(v)) registers_.give(held_[is_of_row(v)].at(v.id));
+      if (!gives(v)) registers_.give(held_[is_of_row(v)].at(v.id));
       if (is_of_row(v) && held_[0].count(v.id)) registers_.give(held_[0].at(v.id));
     }
-    if (!l_.needed(out) && !last_.count(out.id)) registers_.give(code.dst);  // dead code
   }
 
   void constants() {  // the same everywhere: computed now
@@ -281,13 +290,14 @@ class ElementUnit {
 
   Lowering& l_;
   const Unit& unit_;
-  const Shape& shape_;  // of the points
+  std::vector<int> nodes_;  // with those that it does again, without those that nobody wants
+  const Shape& shape_;      // of the points
   ElementProgram program_;
   Registers registers_;
   // By value: of operands from outside, and of the unit's own so far. First those with all elements, then one a row.
   std::map<std::int32_t, Register> held_[2];
   std::map<std::int32_t, std::size_t> last_;  // the last node of the unit that reads it
-  std::set<std::int32_t> inner_;              // values of the unit
+  std::set<std::int32_t> inner_, again_;      // values of the unit, and of these those that others make
   std::vector<StridedView> inputs_;
   std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants_;
   ir::Vars outputs_;

@@ -134,7 +134,7 @@ void Lowering::find_pieces(const std::vector<Unit>& units) {
       joins.emplace(v.id, &n);
   }
   for (const Unit& u : units)
-    for (int i : joins.empty() ? std::vector<int>() : u.nodes)
+    for (int i : joins.empty() ? std::vector<int>() : u.all())
       for (ir::Var v : node(i).inputs)
         if (!u.elementwise || changes_nothing(*this, u) || u.points.of(type(v).shape) != Points::Class::Each ||
             u.points.shape.size() != type(v).shape.size())
@@ -153,7 +153,7 @@ void Lowering::lay_out_joins(const std::vector<Unit>& units) {
   std::vector<char> made_by_program(g_.types.size(), 0);
   std::vector<const Node*> reshapes(g_.types.size(), nullptr);
   for (const Unit& u : units)
-    for (int i : u.nodes) {
+    for (int i : u.all()) {
       const Node& n = node(i);
       for (ir::Var v : n.inputs) ++uses[at(v)];
       for (ir::Var v : n.outputs) made_by_program[at(v)] = u.elementwise;

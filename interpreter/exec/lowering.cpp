@@ -7,6 +7,7 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/exec/depth_first.h"
+#include "interpreter/exec/recompute.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/factor_layout.h"
@@ -83,6 +84,7 @@ void Lowering::run() {
   std::vector<Unit> units =
       units_of(g_, distinct_.of, mesh_, !around_.exact, around_.part ? around_.part->apart : AxisSet());
   if (!around_.exact) units = depth_first(g_, distinct_.of, mesh_, around_.mesh_ref.get(), std::move(units));
+  if (!around_.exact) recompute(g_, distinct_.of, mesh_, units);
   run(std::move(units));
 }
 
@@ -91,10 +93,18 @@ void Lowering::run(std::vector<Unit> units) {
   for (const Unit& u : units)
     for (int i : u.nodes)
       for (ir::Var v : node(i).outputs) unit_of[at(v)] = &u;
-  for (const Unit& u : units)
-    for (int i : u.nodes)
+  std::vector<const Unit*> again(unit_of.size(), nullptr);  // the last unit that makes the value for itself too
+  for (const Unit& u : units) {
+    for (int i : u.again) again[at(node(i).outputs[0])] = &u;
+    for (int i : u.all())
       for (ir::Var v : node(i).inputs)
-        if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
+        if (unit_of[at(v)] != &u && again[at(v)] != &u) needed_[at(v)] = 1;
+    for (int i : u.again)
+      for (ir::Var v : node(i).inputs)
+        if (again[at(v)] != &u) read_again_.emplace_back(v, &node(u.nodes.back()));
+  }
+  for (std::size_t v = 0; v < again.size(); ++v)
+    if (again[v] && !needed_[v]) made_again_.push_back({static_cast<std::int32_t>(v)});
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
   find_pieces(units);
   lay_out_joins(units);

@@ -72,6 +72,10 @@ class Lowering {
   // wanted[i] untouched.
   void finish_results(const std::vector<AxisSet>& distinct, const Donors* wanted);
   Draft& draft() { return draft_; }
+  void tell_again(MemoryUse& use) const {  // after run()
+    use.made_again = made_again_;
+    use.read_again = read_again_;
+  }
 
   // ---- what the parts see of the graph
   const LoweringContext& around() const { return around_; }
@@ -159,6 +163,8 @@ class Lowering {
   const transform::Distinct& distinct_;
   std::vector<StridedView> places_;
   std::vector<char> needed_, result_;
+  std::vector<ir::Var> made_again_;  // as in MemoryUse
+  std::vector<std::pair<ir::Var, const ir::Node*>> read_again_;
   std::map<std::int32_t, StridedView> wanted_places_;
   std::map<std::int32_t, StridedView> joins_;  // what is joined of arrays of which some are written there
   std::map<std::int32_t, const ir::Node*> in_pieces_;

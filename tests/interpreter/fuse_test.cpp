@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "interpreter/exec/recompute.h"
 #include "interpreter/transform/distinct.h"
 #include "tests/interpreter/execute.h"
 
@@ -43,9 +44,9 @@ struct Random {
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
 };
 
-// A graph over arrays of 4 x 6 and what they reduce and spread to.
-Graph random_graph(Random& r, int nodes) {
-  return graph({f32({4, 6}), f32({4, 6}), f32({6}), f32({4, 1})}, [&](Builder& b, const Vars& in) {
+// A graph over arrays of m x n and what they reduce and spread to.
+Graph random_graph(Random& r, int nodes, std::int64_t m = 4, std::int64_t n = 6) {
+  return graph({f32({m, n}), f32({m, n}), f32({n}), f32({m, 1})}, [&](Builder& b, const Vars& in) {
     Vars have = in;
     auto any = [&] { return have[r.below(have.size())]; };
     auto like = [&](Var x) {  // another value of that shape, or x
@@ -71,30 +72,31 @@ Graph random_graph(Random& r, int nodes) {
             have.push_back(b.call("tanh", {ir::reduce_sum(b, x, {static_cast<std::int64_t>(r.below(s.size()))})}));
           break;
         case 7:
-          if (s == runtime::Shape{6} || s == runtime::Shape{4, 1} || s.empty())
-            have.push_back(ir::broadcast_to(b, x, {4, 6}));
+          if (s == runtime::Shape{n} || s == runtime::Shape{m, 1} || s.empty())
+            have.push_back(ir::broadcast_to(b, x, {m, n}));
           break;
         case 8:
           if (s.size() == 2) have.push_back(ir::transpose(b, x, {1, 0}));
           break;
         case 9:
-          if (s == runtime::Shape{4, 6})
-            have.push_back(ir::reshape(b, x, {6, 4}));
-          else if (s == runtime::Shape{6, 4})
-            have.push_back(ir::reshape(b, x, {4, 6}));
+          if (s == runtime::Shape{m, n})
+            have.push_back(ir::reshape(b, x, {n, m}));
+          else if (s == runtime::Shape{n, m})
+            have.push_back(ir::reshape(b, x, {m, n}));
           break;
         case 10:
-          if (s == runtime::Shape{4, 6} || s == runtime::Shape{6, 4}) {  // the two halves change places
-            auto n = s[1];
+          if (s == runtime::Shape{m, n} || s == runtime::Shape{n, m}) {  // the two halves change places
+            const auto wide = s[1];
             auto part = [&](std::int64_t from, std::int64_t to) {
               return b.emit1(*b.core().slice, {x},
                              {{"start", ir::Ints{from}}, {"limit", ir::Ints{to}}, {"step", ir::Ints{1}}});
             };
-            have.push_back(b.emit1(*b.core().concat, {part(n / 2, n), part(0, n / 2)}, {{"axis", std::int64_t{-1}}}));
+            have.push_back(
+                b.emit1(*b.core().concat, {part(wide / 2, wide), part(0, wide / 2)}, {{"axis", std::int64_t{-1}}}));
           }
           break;
         default:
-          if (s == runtime::Shape{4, 6}) {
+          if (s == runtime::Shape{m, n}) {
             Var y = like(x);
             Var p = b.emit1(*b.core().contract, {x, y}, {{"spec", std::string("mk,nk->mn")}});
             have.push_back(b.call("tanh", {b.emit1(*b.core().contract, {p, y}, {{"spec", std::string("mk,kn->mn")}})}));
@@ -177,6 +179,44 @@ TEST_CASE("a program of rows has the bits that its operations have one by one, r
       CHECK(programs(g) <= 2);  // the cast of the scale is one
       CHECK(flat(execute(g, given, nullptr, {})) == flat(execute(g, given, nullptr, {}, true)));  // exact: one by one
     }
+}
+
+// The forward part ends in a product, and what goes back reads what came before it.
+TEST_CASE("cheap values are made again where they are read, of what is read there") {
+  const std::int64_t n = 256;
+  const Graph g = graph({f32({n, n}), f32({n, n})}, [](Builder& b, const Vars& in) {
+    const auto c = [&](double v) { return ir::constant(b, v, DType::F32); };
+    Var u = b.emit1(*b.core().contract, {in[0], in[1]}, {{"spec", std::string("mk,kn->mn")}});
+    Var square = ir::mul(b, u, u), inner = ir::add(b, u, ir::mul(b, square, c(0.04)));
+    Var t = b.call("tanh", {inner}), half = ir::mul(b, u, c(0.5)), one = ir::add(b, t, c(1));
+    Var y = b.emit1(*b.core().contract, {ir::mul(b, half, one), in[1]}, {{"spec", std::string("mk,kn->mn")}});
+    Var slope = ir::sub(b, c(1), ir::mul(b, t, t));
+    Var back = ir::add(b, ir::mul(b, one, y), ir::mul(b, ir::mul(b, half, slope), square));
+    return Vars{ir::mul(b, ir::mul(b, back, inner), u)};
+  });
+  std::vector<exec::Unit> all = units(g);
+  const std::vector<AxisSet> none(g.params.size());
+  exec::recompute(g, transform::distinct_axes(g, none, nullptr).of, nullptr, all);
+  std::vector<std::string_view> again;
+  for (const exec::Unit& u : all)
+    for (int i : u.again) again.push_back(g.nodes[static_cast<std::size_t>(i)].op->name);
+  std::sort(again.begin(), again.end());
+  // Of square, inner, half, one and the tanh, which is dear: the first four, with the product that inner is made of.
+  CHECK(again == std::vector<std::string_view>{"add", "add", "mul", "mul", "mul"});
+  const Arrays given{numbers(f32({n, n}), 1), numbers(f32({n, n}), 2)};
+  CHECK(flat(execute(g, given, nullptr, {})) == flat(execute(g, given, nullptr, {}, true)));
+}
+
+TEST_CASE("random graphs of large arrays have the bits of one operation after another") {
+  Random r{1234};
+  for (int round = 0; round < 30; ++round) {
+    INFO("round " << round);
+    const Graph g = random_graph(r, 8 + static_cast<int>(r.below(40)), 160, 224);
+    Arrays args;
+    for (Var p : g.params)
+      args.push_back(numbers(g.type(p), static_cast<unsigned>(round) + static_cast<unsigned>(p.id)));
+    CHECK(flat(execute(g, args, nullptr, {})) == flat(execute(g, args, nullptr, {}, true)));
+  }
 }
 
 TEST_CASE("two groups that need each other by turns stay apart") {

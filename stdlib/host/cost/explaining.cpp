@@ -122,10 +122,9 @@ std::string kept_text(const std::vector<cost_model::Residual>& kept, const gramm
 
 std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
                            const lang::Prices* prices) {
-  const transform::Program& program = call.plan->program();
-  const std::vector<bool> donated = cost_model::handed_over(call.given, program);
+  const std::vector<bool> donated = cost_model::handed_over(call.given, call.plan->program());
   return lang::explained(call, sources, prices) +
-         kept_text(cost_model::residuals_of(program, call.given, donated), sources);
+         kept_text(cost_model::residuals_of(*call.plan, call.given, donated), sources);
 }
 
 // What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices
