@@ -415,7 +415,7 @@ def changes_come_in_parts():
 @case
 def nothing_is_run_printed_or_written():
     folder = scratch.folder()
-    text = f'print("words")\nsave("{folder}/a.npy", zeros([3]))\nwrite_text("{folder}/b.txt", "b")\nlet t = read_text("/dev/stdin")\nprint(t)\n'
+    text = f'print("words")\nsave("{folder}/a.npy", zeros([3]))\nsave("{folder}/b.txt", "b")\nlet t = read_text("/dev/stdin")\nprint(t)\n'
     with Server(folder) as s:
         s.open(text).found()
         s.wait('workspace/inlayHint/refresh')
