@@ -1,5 +1,5 @@
-// What a program makes for itself instead of reading it: cheap elementwise values that another program makes, of what it
-// reads anyway. So the forward part of `gelu` keeps two arrays for the backward part in place of five.
+// What a program makes for itself instead of reading it: cheap elementwise values that another program makes, of what
+// it reads anyway. So the forward part of `gelu` keeps two arrays for the backward part in place of five.
 #pragma once
 #include <vector>
 

@@ -23,7 +23,8 @@ constexpr int kRegister = 32, kTileRows = 4, kTileRegisters = 3;
 #else
 constexpr int kRegister = 16, kTileRows = 4, kTileRegisters = 2;
 #endif
-constexpr std::int64_t kBlockRows = 240, kBlockWords = 384, kBlockColumns = 1920;  // A's block is for the second cache
+constexpr std::int64_t kFewRows = 64, kBlockRows = 240, kBlockWords = 384,
+                       kBlockColumns = 1920;  // A's block is for the second cache
 
 template <class T>
 struct Floats {
@@ -48,8 +49,8 @@ constexpr std::int64_t kPanel = kTileRegisters* kLanes<Kind>;
 
 // R rows and V registers of columns of the result; `more`: there are sums of terms before these.
 template <class Kind, int R, int V>
-void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t words, typename Kind::Sum* c,
-          std::int64_t c_row, bool more) {
+void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t w_step, std::int64_t words,
+          typename Kind::Sum* c, std::int64_t c_row, bool more) {
   typename Kind::Sums sum[R][V] = {};
   if (more) {
 #pragma GCC unroll 8
@@ -57,7 +58,7 @@ void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) std::memcpy(&sum[r][v], c + r * c_row + v * kLanes<Kind>, kRegister);
   }
-  for (std::int64_t p = 0; p < words; ++p, a += kTileRows, w += kPanel<Kind>) {
+  for (std::int64_t p = 0; p < words; ++p, a += kTileRows, w += w_step) {
     decltype(Kind::load(w)) b[V];
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) b[v] = Kind::load(w + v * kLanes<Kind>);
@@ -145,22 +146,22 @@ struct Scratch {
 };
 
 template <class Kind>
-using Tile = void (*)(const typename Kind::Word*, const typename Kind::Word*, std::int64_t, typename Kind::Sum*,
-                      std::int64_t, bool);
+using Tile = void (*)(const typename Kind::Word*, const typename Kind::Word*, std::int64_t, std::int64_t,
+                      typename Kind::Sum*, std::int64_t, bool);
 template <class Kind, int R>
 constexpr Tile<Kind> kTiles[3] = {tile<Kind, R, 1>, tile<Kind, R, std::min(2, kTileRegisters)>,
                                   tile<Kind, R, kTileRegisters>};
 
 // A tile at the edge of the result, through memory that has room for all of it.
 template <class Kind>
-void edge(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t words, typename Kind::Sum* c,
-          std::int64_t c_row, bool more, std::int64_t rows, std::int64_t columns) {
+void edge(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t w_step, std::int64_t words,
+          typename Kind::Sum* c, std::int64_t c_row, bool more, std::int64_t rows, std::int64_t columns) {
   using Sum = typename Kind::Sum;
   alignas(64) Sum all[kTileRows * kPanel<Kind>] = {};
   const auto bytes = static_cast<std::size_t>(columns) * sizeof(Sum);
   for (std::int64_t r = 0; more && r < rows; ++r) std::memcpy(all + r * kPanel<Kind>, c + r * c_row, bytes);
   const std::int64_t registers = (columns + kLanes<Kind> - 1) / kLanes<Kind>;
-  (rows > 4 ? kTiles<Kind, kTileRows> : kTiles<Kind, 4>)[registers - 1](a, w, words, all, kPanel<Kind>, more);
+  (rows > 4 ? kTiles<Kind, kTileRows> : kTiles<Kind, 4>)[registers - 1](a, w, w_step, words, all, kPanel<Kind>, more);
   for (std::int64_t r = 0; r < rows; ++r) std::memcpy(c + r * c_row, all + r * kPanel<Kind>, bytes);
 }
 
@@ -173,6 +174,8 @@ void packed_product(const Gemm& g) {
   const auto up = [](std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; };
   const Item *a = static_cast<const Item*>(g.a), *w = static_cast<const Item*>(g.w);
   Sum* c = static_cast<Sum*>(g.c);
+  // Of few rows W is read where it lies: packing it would take a tenth of the time.
+  const bool lies = Kind::kTerms == 1 && g.w_col == 1 && g.m <= kFewRows;
   const std::int64_t parts = (g.k - 1) / (kBlockWords * Kind::kTerms) + 1;
   const std::int64_t depth = up((g.k + parts - 1) / parts, 8 * Kind::kTerms);
   const std::int64_t wide = std::min(g.n, kBlockColumns), high = std::min(g.m, kBlockRows);
@@ -185,7 +188,7 @@ void packed_product(const Gemm& g) {
     for (std::int64_t k0 = 0; k0 < g.k; k0 += depth) {
       const std::int64_t columns = std::min(wide, g.n - j0), terms = std::min(depth, g.k - k0),
                          count = (terms + Kind::kTerms - 1) / Kind::kTerms;
-      for (std::int64_t j = 0; j < columns; j += kWide)
+      for (std::int64_t j = lies ? columns / kWide * kWide : 0; j < columns; j += kWide)
         pack<Kind, kWide>(w + (j0 + j) * g.w_col + k0 * g.w_row, g.w_col, g.w_row, std::min(kWide, columns - j), terms,
                           panels + j * count);
       for (std::int64_t i0 = 0; i0 < g.m; i0 += high) {
@@ -197,10 +200,13 @@ void packed_product(const Gemm& g) {
           for (std::int64_t i = 0; i < rows; i += kTileRows) {
             Sum* to = c + (i0 + i) * g.c_row + j0 + j;
             const Word *strip = strips + i * count, *panel = panels + j * count;
+            std::int64_t step = kWide;
+            if constexpr (Kind::kTerms == 1)
+              if (lies && columns - j >= kWide) panel = w + j0 + j + k0 * g.w_row, step = g.w_row;
             if (rows - i >= kTileRows && columns - j >= kWide)
-              tile<Kind, kTileRows, kTileRegisters>(strip, panel, count, to, g.c_row, k0 > 0);
+              tile<Kind, kTileRows, kTileRegisters>(strip, panel, step, count, to, g.c_row, k0 > 0);
             else
-              edge<Kind>(strip, panel, count, to, g.c_row, k0 > 0, std::min<std::int64_t>(kTileRows, rows - i),
+              edge<Kind>(strip, panel, step, count, to, g.c_row, k0 > 0, std::min<std::int64_t>(kTileRows, rows - i),
                          std::min(kWide, columns - j));
           }
       }
