@@ -307,7 +307,7 @@ class ElementUnit {
 
 bool changes_nothing(const Lowering& l, const Unit& unit) {
   const Node& n = l.node(unit.nodes.front());
-  if (unit.nodes.size() != 1) return false;
+  if (unit.nodes.size() != 1 || !unit.again.empty()) return false;
   const auto* code = std::get_if<Code>(&n.op->kernel);
   const bool same_type = code && *code == Code::Convert &&
                          l.type(n.inputs[0]).dtype == l.type(n.outputs[0]).dtype;  // only the weakness changed

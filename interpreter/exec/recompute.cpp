@@ -5,6 +5,7 @@
 #include <set>
 
 #include "interpreter/ir/op.h"
+#include "interpreter/ir/region_edges.h"
 #include "runtime/array/shape.h"
 #include "runtime/kernels/codes.h"
 
@@ -27,12 +28,14 @@ class Recompute {
       : g_(g), distinct_(distinct), mesh_(mesh), maker_(g.types.size(), -1) {
     for (const Unit& u : units)
       for (int i : u.nodes)
-        if (u.elementwise && !u.segment && std::holds_alternative<Code>(node(i).op->kernel))
+        if (u.elementwise && !u.segment && std::holds_alternative<Code>(node(i).op->kernel) &&
+            ir::host_copy(node(i)) == ir::HostCopy::None)
           maker_[at(node(i).outputs[0])] = i;
   }
 
   void of(Unit& u) {
     if (!u.elementwise || u.segment || runtime::numel(u.points.shape) * devices(u) < kInCaches) return;
+    if (ir::host_copy(node(u.nodes.front())) != ir::HostCopy::None) return;
     unit_ = &u;
     own_.clear();
     reads_.clear();
