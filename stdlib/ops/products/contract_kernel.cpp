@@ -52,6 +52,24 @@ bool joins_x(const Dim& a, const Dim& b) { return a.x == b.x * b.size; }
 bool joins_y(const Dim& a, const Dim& b) { return a.y == b.y * b.size; }
 bool joins_out(const Dim& a, const Dim& b) { return a.out == b.out * b.size; }
 
+// Where only the outermost columns (or rows) keep an operand from lying as a matrix, as blocks of a weight that devices
+// share out do, they are products beside each other: that takes less than packing, if each is wide.
+void beside(Groups& g) {
+  constexpr std::int64_t kWide = 128;
+  const bool x_sums = joined(g.summed, joins_x).size() <= 1, y_sums = joined(g.summed, joins_y).size() <= 1;
+  if (!x_sums || !y_sums) return;
+  const auto move_out = [&](Dims& dims, auto joins) {
+    if (dims.size() < 2 || joined(dims, joins).size() < 2) return;
+    const Dims inner(dims.begin() + 1, dims.end());
+    if (joined(inner, joins).size() > 1 || joined(inner, joins_out).size() > 1 || count(inner) < kWide) return;
+    g.batch.push_back(dims.front());
+    stable_sort(g.batch, [](const Dim& a, const Dim& b) { return a.out > b.out; });
+    dims = inner;
+  };
+  if (joined(g.rows, joins_x).size() <= 1) move_out(g.columns, joins_y);
+  if (joined(g.columns, joins_y).size() <= 1) move_out(g.rows, joins_x);
+}
+
 // The first `terms` leading dimensions are summed too: the devices of a sum that follows the contraction.
 Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms) {
   const View &x = c.in[0], &y = c.in[1], &out = c.out[0];
@@ -92,6 +110,7 @@ Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms)
     stable_sort(other, by_y);
     if (joined(other, joins_x).size() <= 1 || joined(g.summed, joins_x).size() > 1) g.summed = other;
   }
+  beside(g);
   return g;
 }
 
