@@ -22,8 +22,6 @@ using ir::Node;
 using runtime::AxisSet;
 using runtime::Shape;
 
-constexpr std::size_t kGroup =
-    96;  // nodes of one program: what its registers hold of a tile stays in the second-level cache
 // A row stays in the first cache, and there are enough of them for all threads, or little is to be done.
 constexpr std::int64_t kLongestRow = 8192, kFewRows = 32, kLittle = 32 * 1024;
 constexpr std::size_t kVisits = 4096;  // of one search for a cycle; beyond it nothing is fused
@@ -241,7 +239,7 @@ class Fusion {
     }
     int home = group_[static_cast<std::size_t>(i)];
     for (int g : groups) {
-      if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kGroup)
+      if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kProgram)
         continue;
       const auto points = together(*points_[static_cast<std::size_t>(home)], *points_[static_cast<std::size_t>(g)]);
       if (!points || !all_read(home, g, *points) || !adjacent(home, g)) continue;

@@ -24,6 +24,8 @@ struct Points {
   Class of(const runtime::Shape& shape) const;
 };
 
+inline constexpr std::size_t kProgram = 96;  // nodes of one at most: its registers stay in the second cache
+
 struct Segment;  // depth_first.h
 struct Unit {
   std::vector<int> nodes;       // indices into Graph::nodes, ascending

@@ -1,8 +1,9 @@
 #include "interpreter/exec/recompute.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
@@ -19,7 +20,6 @@ using runtime::Code;
 // additions an element: those of one pass over memory.
 constexpr std::int64_t kInCaches = 1 << 15;
 constexpr int kCheap = 6;
-constexpr std::size_t kSteps = 96;  // nodes of a program
 
 class Recompute {
  public:
@@ -73,7 +73,7 @@ class Recompute {
       std::vector<int> nodes;
       int cost = 0;
       reads_.erase(id);
-      if (makes(i, nodes, cost) && unit_->nodes.size() + unit_->again.size() + nodes.size() <= kSteps)
+      if (makes(i, nodes, cost) && unit_->nodes.size() + unit_->again.size() + nodes.size() <= kProgram)
         unit_->again.insert(unit_->again.end(), nodes.begin(), nodes.end());
       else
         reads_.insert(id);
