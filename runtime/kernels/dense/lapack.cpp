@@ -1,11 +1,14 @@
 #include "runtime/kernels/dense/lapack.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "runtime/array/late_library.h"
 #include "runtime/array/shape.h"
+#include "runtime/kernels/kernels.h"
 
 namespace shard::runtime::dense {
 namespace {
@@ -42,8 +45,20 @@ struct Library {
   bool in_turn;              // no two threads may call it at once
 };
 
-Library loaded() {
+// OpenBLAS takes a processor that came after it for the oldest of its kind, at a third of the speed. While it is loaded
+// the environment asks for kernels of the instruction set that Shard's own have, if it asks for none.
+LateLibrary loaded_for_this_machine() {
+  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+  const std::string_view isa = matmul_isa();
+  const bool ask = isa != "sse2" && !std::getenv(kVariable);
+  if (ask) setenv(kVariable, isa == "avx512" ? "SkylakeX" : "Haswell", 1);
   LateLibrary library(kName);
+  if (ask) unsetenv(kVariable);
+  return library;
+}
+
+Library loaded() {
+  LateLibrary library = loaded_for_this_machine();
   Library out{found(library, 's'), found(library, 'd'), found(library, 'c'), found(library, 'z'), nullptr, false};
   if (!library.missing().empty())
     throw RuntimeError("kernel", "decompositions of matrices need LAPACK: " + library.missing() +
