@@ -226,6 +226,25 @@ TEST_CASE("machine code of random programs agrees with the loops", "[elementwise
   if (can_generate()) CHECK(generated > 300);
 }
 
+TEST_CASE("machine code compares floats whose signs were made as bits as floats", "[elementwise][generated]") {
+  const DType f = DType::F32, b = DType::Bool;
+  Array x = filled(f, {1003}, 1), y = filled(f, {1003}, 2);
+  for (const Code c : {Code::Tanh, Code::Abs, Code::Neg, Code::Sign}) {
+    const ElementProgram less{
+        {f, f, f, b, f}, {0, 1}, {}, {{c, f, 2, 0}, {Code::Lt, f, 3, 2, 1}, {Code::Select, f, 4, 3, 0, 1}}, {4}};
+    const ElementProgram smaller{{f, f, f, f, b, f},
+                                 {0, 1},
+                                 {},
+                                 {{c, f, 2, 0}, {c, f, 3, 1}, {Code::Lt, f, 4, 2, 3}, {Code::Select, f, 5, 4, 2, 3}},
+                                 {5}};
+    for (const ElementProgram& p : {less, smaller}) {
+      const Outcome out = compared(p, {x.view(), y.view()}, {Array(f, {1003})});
+      CAPTURE(facts(c).name);
+      CHECK(out.differ == 0);
+    }
+  }
+}
+
 TEST_CASE("machine code of more operands than addresses fit into registers", "[elementwise][generated]") {
   constexpr std::uint16_t kMany = 30;
   for (const std::int64_t n : {1, 8, 1003}) {

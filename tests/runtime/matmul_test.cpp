@@ -81,7 +81,8 @@ TEST_CASE("products of every size and order", "[matmul]") {
 
 TEST_CASE("products of packed operands, whose sums and edges are in parts", "[matmul]") {
   const std::int64_t n = 337, k = 801;
-  for (const auto& [t, m] : {std::pair{DType::F32, 9}, {DType::F64, 9}, {DType::BF16, 9}, {DType::F32, 70}, {DType::BF16, 300}}) {
+  for (const auto& [t, m] :
+       {std::pair{DType::F32, 9}, {DType::F64, 9}, {DType::BF16, 9}, {DType::F32, 70}, {DType::BF16, 300}}) {
     Array a = random_array(t, {1, m, k}, 1), w = random_array(t, {1, k, n}, 2);
     check_matmul(a.view(), w.view());  // of few rows w is read where it lies
     if (m != 70) check_matmul(turned(a.view()), turned(w.view()));

@@ -130,6 +130,8 @@ class Encoder : public Registers {
       is_float(n.kind)
           ? (n.kind == Kind::F32 ? vblendvps(to, otherwise, chosen, mask) : vblendvpd(to, otherwise, chosen, mask))
           : vpblendvb(to, otherwise, chosen, mask);
+    } else if (n.op == Op::Fused) {
+      fused(id);
     } else if (compares(n.op)) {
       compare(id, a, b);
     } else if (b >= 0) {
@@ -155,6 +157,36 @@ class Encoder : public Registers {
       }
     give(id, take());
     return in(id);
+  }
+
+  // Overwrites an operand that is read for the last time, else a copy of what is added.
+  void fused(NodeId id) {
+    const Node& n = f_.at(id);
+    const auto ends = [&](NodeId from) { return dead(from) && register_[index(from)] != kNone; };
+    const auto overwrite = [&](NodeId from) {
+      const int r = register_[index(from)];
+      drop(from);
+      give(id, r);
+      return in(id);
+    };
+    if (ends(n.a) || ends(n.b)) {
+      const auto [over, by] = ends(n.a) ? std::pair(n.a, n.b) : std::pair(n.b, n.a);
+      held(over);
+      const Xmm y = held(by);
+      const Xbyak::Operand& z = held_or_there(n.c);
+      return vfmadd213ps(overwrite(over), y, z);
+    }
+    const Xmm x = held(n.a);
+    if (ends(n.c)) {
+      held(n.c);
+      const Xbyak::Operand& y = held_or_there(n.b);
+      return vfmadd231ps(overwrite(n.c), x, y);
+    }
+    const Xmm y = held(n.b);
+    const Xbyak::Operand& z = held_or_there(n.c);
+    give(id, take());
+    vmovups(in(id), z);
+    vfmadd231ps(in(id), x, y);
   }
 
   void binary(const Node& n, const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
@@ -187,7 +219,7 @@ class Encoder : public Registers {
     return op == Op::Less ? 0x11 : op == Op::AtMost ? 0x12 : op == Op::Equal ? 0 : 4;
   }
   void compare_bits(const Node& n) {
-    const Kind of = f_.at(n.a).kind;
+    const auto of = static_cast<Kind>(n.value);
     const std::uint8_t how = number_of(n.op);
     const Xmm x = held(n.a);
     const Xbyak::Operand& y = held_or_there(n.b);
@@ -214,7 +246,7 @@ class Encoder : public Registers {
   }
   void compare(NodeId id, NodeId a, NodeId b) {
     const Node& n = f_.at(id);
-    const Kind of = f_.at(a).kind;
+    const auto of = static_cast<Kind>(n.value);
     if (masks_) {
       compare_bits(n);
       const Xmm to = result(id);

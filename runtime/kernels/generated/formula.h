@@ -21,6 +21,7 @@ enum class Op : std::uint8_t {
   Sub,
   Mul,
   Div,
+  Fused,    // a * b + c of f32, rounded once
   Scale,    // a * 2^b, of whole b; AVX-512 alone
   Larger,   // a > b ? a : b, whatever order nan and zeros have
   Smaller,  // a < b ? a : b
@@ -34,7 +35,7 @@ enum class Op : std::uint8_t {
   Left,   // shifts by `value`
   Right,  // the sign moves in
   Down,   // zeros move in
-  Less,   // a < b; of these and the next the result is a mask
+  Less,   // a < b; of this and the next three the result is a mask, `value` the Kind of what they compare
   AtMost,
   Equal,
   Differs,

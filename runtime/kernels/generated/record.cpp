@@ -102,11 +102,11 @@ std::optional<NodeId> converted(DType from, DType to, NodeId x) {
 std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const NodeId> operands) {
   if (code == Code::Convert) return converted(type, to, operands[0]);
   if (code == Code::Select) {
-    const Node& x = writing->at(operands[1]);
     const Condition c{operands[0]};
-    if (x.mask) return ((c & Condition{operands[1]}) | (opposite(c) & Condition{operands[2]})).id;
-    const Kind kind = x.kind;
-    return writing->add({Op::Pick, kind, c.as_wide_as(kind), operands[1], operands[2]});
+    const std::optional<Kind> kind = kind_of(type);
+    if (type == DType::Bool) return ((c & Condition{operands[1]}) | (opposite(c) & Condition{operands[2]})).id;
+    if (!kind) return std::nullopt;
+    return writing->add({Op::Pick, *kind, c.as_wide_as(*kind), operands[1], operands[2]});
   }
   switch (type) {
     case DType::Bool: return of_truth(code, operands);
@@ -135,7 +135,8 @@ std::optional<Kind> kind_of(DType type) {
 
 NodeId Formula::add(const Node& given) {
   Node n = given;
-  if (n.op == Op::Pick && n.kind != Kind::I64 && at(n.a).op == Op::Less) {  // processors have two of these as one
+  if (n.op == Op::Pick && n.kind != Kind::I64 && at(n.a).op == Op::Less &&
+      at(n.a).value == static_cast<std::uint64_t>(n.kind)) {  // processors have two of these as one
     const auto [x, y] = std::pair(at(n.a).a, at(n.a).b);
     if (n.b == y && n.c == x) n = {Op::Larger, n.kind, y, x};
     if (n.b == x && n.c == y) n = {Op::Smaller, n.kind, x, y};

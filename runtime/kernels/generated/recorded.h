@@ -53,7 +53,8 @@ struct Recorded {
     return Recorded(writing->add({op, kKind<T>, a, b, c, value}), 0);
   }
   static Condition seen(Op op, NodeId a, NodeId b) {
-    return {writing->add({op, sizeof(T) == 8 ? Kind::I64 : Kind::I32, a, b, -1, 0, true})};
+    const auto compared = static_cast<std::uint64_t>(kKind<T>);
+    return {writing->add({op, sizeof(T) == 8 ? Kind::I64 : Kind::I32, a, b, -1, compared, true})};
   }
   friend Recorded operator+(Recorded x, Recorded y) { return made(Op::Add, x.id, y.id); }
   friend Recorded operator-(Recorded x, Recorded y) { return made(Op::Sub, x.id, y.id); }
@@ -103,6 +104,7 @@ inline I32 to_signed(U32 u) { return I32(u); }
 inline U32 to_unsigned(I32 i) { return U32(i); }
 inline F32 to_float(I32 i) { return F32::made(Op::Whole, i.id); }
 inline F64 magnitude(F64 x) { return F64::made(Op::And, x.id, Recorded<std::uint64_t>(~std::uint64_t{0} >> 1).id); }
+inline F32 fused(F32 x, F32 y, F32 z) { return F32::made(Op::Fused, x.id, y.id, z.id); }
 template <class T>
 Recorded<T> root(Recorded<T> x) {
   return Recorded<T>::made(Op::Root, x.id);

@@ -38,6 +38,18 @@ template <class T>
 SHARD_LOOP T pick(bool condition, T x, T y) {
   return condition ? x : y;
 }
+// x * y + z, rounded once. Without an instruction for it: in f64 the product is exact; the sum is rounded to odd, so
+// that rounding it again is harmless.
+SHARD_LOOP float fused(float x, float y, float z) {
+#ifdef __FMA__
+  return __builtin_fmaf(x, y, z);
+#else
+  const double p = static_cast<double>(x) * y, s = p + z, added = s - p, lost = (p - (s - added)) + (z - added);
+  const std::uint64_t u = __builtin_bit_cast(std::uint64_t, s), up = (lost > 0) == (s > 0) ? 1 : ~std::uint64_t{0};
+  const bool inexact = ((lost > 0) | (lost < 0)) & ((u & 1) == 0);
+  return static_cast<float>(__builtin_bit_cast(double, u + (inexact ? up : 0)));
+#endif
+}
 // float, and what stands for one where a formula is written down rather than computed (generated/recorded.h). Formulas
 // over it choose by `pick`, join conditions with & and |, and see numbers as bits by the functions below.
 template <class T>
@@ -88,9 +100,18 @@ struct Nearest {
   F f;
   I i;
 };
-SHARD_LOOP auto nearest(Single auto x) {
-  const auto t = x + kMagic;
+template <Single F>
+SHARD_LOOP auto nearest(F x, float times) {  // of the product
+  const F t = fused(x, F(times), F(kMagic));
   return Nearest{t - kMagic, to_signed(bits(t) - 0x4b400000u)};
+}
+
+// p[0] x^n + ... + p[n]
+template <Single F, class... P>
+SHARD_LOOP F polynomial(F x, float first, P... rest) {
+  F sum = first;
+  ((sum = fused(sum, x, F(rest))), ...);
+  return sum;
 }
 
 SHARD_LOOP auto power_of_two(auto k) { return from_bits(to_unsigned(k + 127) << 23); }  // -126 <= k <= 127
@@ -98,21 +119,20 @@ SHARD_LOOP auto power_of_two(auto k) { return from_bits(to_unsigned(k + 127) << 
 // exp(r) - 1 for |r| <= ln2/2 (error 3e-10 before rounding).
 template <Single F>
 SHARD_LOOP F expm1_core(F r) {
-  const F p = ((((1.991503232e-04f * r + 1.394205960e-03f) * r + 8.333271369e-03f) * r + 4.166634008e-02f) * r +
-               1.666666716e-01f) *
-                  r +
-              0.5f;
-  return r + r * r * p;
+  const F p =
+      polynomial(r, 1.991503232e-04f, 1.394205960e-03f, 8.333271369e-03f, 4.166634008e-02f, 1.666666716e-01f, 0.5f);
+  return fused(r * r, p, r);
 }
 template <class F, class I>
 struct Reduced {
   F r, whole;
   I k;  // the same as `whole`
 };
+template <Single F>
 SHARD_LOOP auto reduce_exp(
-    Single auto x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
-  const auto n = nearest(x * 1.44269504f);
-  return Reduced{(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.f, n.i};
+    F x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
+  const auto n = nearest(x, 1.44269504f);
+  return Reduced{fused(n.f, F(2.12194440e-4f), fused(n.f, F(-0.693359375f), x)), n.f, n.i};
 }
 
 // x * 2^k, by two factors: the result may be subnormal or overflow while one factor may not. `whole`: k as a float.
@@ -136,24 +156,18 @@ SHARD_LOOP F Expm1(F x) {
   c = pick(c > 88.75f, F(88.75f), c);
   const auto d = reduce_exp(c);
   const F h = power_of_two(d.k - 1);  // half of 2^k: 2^128 is not a float
-  const F y = ((h - 0.5f) + h * expm1_core(d.r)) * 2.0f;
+  const F y = fused(h, expm1_core(d.r), h - 0.5f) * 2.0f;
   return pick(d.k == 0, pick(x == 0.0f, x, expm1_core(d.r)), y);
 }
 
 // log of m * 2^e with f = m - 1, sqrt(1/2) <= m < sqrt(2) (error 7e-9).
 template <Single F>
 SHARD_LOOP F log_core(F f, F e) {
-  const F q = ((((((-7.863239199e-02f * f + 1.292409748e-01f) * f - 1.314585209e-01f) * f + 1.417617798e-01f) * f -
-                 1.662245840e-01f) *
-                    f +
-                2.000245601e-01f) *
-                   f -
-               2.500086725e-01f) *
-                  f +
-              3.333331645e-01f;
+  const F q = polynomial(f, -7.863239199e-02f, 1.292409748e-01f, -1.314585209e-01f, 1.417617798e-01f, -1.662245840e-01f,
+                         2.000245601e-01f, -2.500086725e-01f, 3.333331645e-01f);
   const F z = f * f;
-  const F tail = f * z * q + e * -2.12194440e-4f - 0.5f * z;
-  return f + tail + e * 0.693359375f;
+  const F tail = fused(F(-0.5f), z, fused(e, F(-2.12194440e-4f), f * z * q));
+  return fused(e, F(0.693359375f), f + tail);
 }
 template <Single F>
 SHARD_LOOP F log_positive(F x) {  // 0 < x < inf
@@ -184,8 +198,8 @@ SHARD_LOOP F Tanh(F x) {
   F c = -2.0f * magnitude(x);
   c = pick(c < -20.0f, F(-20.0f), c);
   const auto d = reduce_exp(c);
-  const F two_k = power_of_two(d.k), t = (two_k - 1.0f) + two_k * expm1_core(d.r);
-  return pick(x == x, with_sign(t / (2.0f + t), x), x);
+  const F two_k = power_of_two(d.k), t = fused(two_k, expm1_core(d.r), two_k - 1.0f);
+  return with_sign(t / (2.0f + t), x);
 }
 template <Single F>
 SHARD_LOOP F Sigmoid(F x) {
@@ -208,18 +222,11 @@ SHARD_LOOP F Erf(F x) {
   F c = pick(x > 4.0f, F(4.0f), x);
   c = pick(c < -4.0f, F(-4.0f), c);
   const F z = c * c;
-  const F p = (((((-2.72614225801306e-10f * z + 2.77068142495902e-08f) * z - 2.10102402082508e-06f) * z -
-                 5.69250639462346e-05f) *
-                    z -
-                7.34990630326855e-04f) *
-                   z -
-               2.95459980854025e-03f) *
-                  z -
-              1.60960333262415e-02f;
-  const F q =
-      (((-1.45660718464996e-05f * z - 2.13374055278905e-04f) * z - 1.68282697438203e-03f) * z - 7.37332916720468e-03f) *
-          z -
-      1.42647390514189e-02f;
+  const F p =
+      polynomial(z, -2.72614225801306e-10f, 2.77068142495902e-08f, -2.10102402082508e-06f, -5.69250639462346e-05f,
+                 -7.34990630326855e-04f, -2.95459980854025e-03f, -1.60960333262415e-02f);
+  const F q = polynomial(z, -1.45660718464996e-05f, -2.13374055278905e-04f, -1.68282697438203e-03f,
+                         -7.37332916720468e-03f, -1.42647390514189e-02f);
   const F y = c * (p / q);
   return pick(y > 1.0f, F(1.0f), pick(y < -1.0f, F(-1.0f), y));
 }
@@ -227,22 +234,12 @@ SHARD_LOOP F Erf(F x) {
 template <Single F>
 SHARD_LOOP F Erfc(F x) {
   const F a = magnitude(x), q = 1.0f / pick(a < 1.0f, F(1.0f), a), y = q * q;
-  F p = 2.326819970068386e-2f, r = -1.047766399936249e+1f;
-  p = p * y - 1.387039388740657e-1f;
-  p = p * y + 3.687424674597105e-1f;
-  p = p * y - 5.824733027278666e-1f;
-  p = p * y + 6.210004621745983e-1f;
-  p = p * y - 4.944515323274145e-1f;
-  p = p * y + 3.404879937665872e-1f;
-  p = p * y - 2.741127028184656e-1f;
-  p = p * y + 5.638259427386472e-1f;
-  r = r * y + 1.297719955372516e+1f;
-  r = r * y - 7.495518717768503e+0f;
-  r = r * y + 2.921019019210786e+0f;
-  r = r * y - 1.015265279202700e+0f;
-  r = r * y + 4.218463358204948e-1f;
-  r = r * y - 2.820767439740514e-1f;
-  r = r * y + 5.641895067754075e-1f;
+  const F p = polynomial(y, 2.326819970068386e-2f, -1.387039388740657e-1f, 3.687424674597105e-1f,
+                         -5.824733027278666e-1f, 6.210004621745983e-1f, -4.944515323274145e-1f, 3.404879937665872e-1f,
+                         -2.741127028184656e-1f, 5.638259427386472e-1f);
+  const F r =
+      polynomial(y, -1.047766399936249e+1f, 1.297719955372516e+1f, -7.495518717768503e+0f, 2.921019019210786e+0f,
+                 -1.015265279202700e+0f, 4.218463358204948e-1f, -2.820767439740514e-1f, 5.641895067754075e-1f);
   const F tail = Exp(-x * x) * q * pick(a < 2.0f, p, r), far = pick(x < 0.0f, 2.0f - tail, tail);
   return pick(a > 1.0f, far, 1.0f - Erf(x));
 }
@@ -253,14 +250,14 @@ SHARD_LOOP F ErfInv(F x) {
   const auto low = w0 < 5.0f;
   const F w = pick(low, s, t);
   F p = pick(low, F(2.81022636e-08f), F(-0.000200214257f));
-  p = pick(low, F(3.43273939e-07f), F(0.000100950558f)) + p * w;
-  p = pick(low, F(-3.5233877e-06f), F(0.00134934322f)) + p * w;
-  p = pick(low, F(-4.39150654e-06f), F(-0.00367342844f)) + p * w;
-  p = pick(low, F(0.00021858087f), F(0.00573950773f)) + p * w;
-  p = pick(low, F(-0.00125372503f), F(-0.0076224613f)) + p * w;
-  p = pick(low, F(-0.00417768164f), F(0.00943887047f)) + p * w;
-  p = pick(low, F(0.246640727f), F(1.00167406f)) + p * w;
-  p = pick(low, F(1.50140941f), F(2.83297682f)) + p * w;
+  p = fused(p, w, pick(low, F(3.43273939e-07f), F(0.000100950558f)));
+  p = fused(p, w, pick(low, F(-3.5233877e-06f), F(0.00134934322f)));
+  p = fused(p, w, pick(low, F(-4.39150654e-06f), F(-0.00367342844f)));
+  p = fused(p, w, pick(low, F(0.00021858087f), F(0.00573950773f)));
+  p = fused(p, w, pick(low, F(-0.00125372503f), F(-0.0076224613f)));
+  p = fused(p, w, pick(low, F(-0.00417768164f), F(0.00943887047f)));
+  p = fused(p, w, pick(low, F(0.246640727f), F(1.00167406f)));
+  p = fused(p, w, pick(low, F(1.50140941f), F(2.83297682f)));
   return pick(magnitude(x) == 1.0f, x * kInf, p * x);
 }
 

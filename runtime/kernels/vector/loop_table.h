@@ -1,8 +1,8 @@
 // The vector kernels. Every .cpp in this folder is compiled three times (SSE2, AVX2, AVX-512), each time into a
 // namespace of its own named by SHARD_ISA, and gives one table of functions; `vector_table()` is the one for the
 // machine that runs. These files use only raw pointers and functions of internal linkage: an inline function that two
-// of them shared could be linked in the version that the machine does not have. No FMA contraction, so the elementwise
-// functions agree bit for bit between the three.
+// of them shared could be linked in the version that the machine does not have. Products and sums are fused only where
+// a formula says so (`fused` in functions.h), so that elementwise functions agree bit for bit between the three.
 #pragma once
 #include <cstdint>
 
