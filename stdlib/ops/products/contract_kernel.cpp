@@ -172,6 +172,11 @@ struct Plan {
   View whole_out;
 };
 
+bool is_line(const Dims& d) { return d.empty() || d.back().out == 1; }  // the result's elements lie one after the other
+
+// A y of few bytes is read once for each piece of x, by kernels that want its columns one after the other.
+constexpr std::int64_t kSmall = 1 << 20;
+
 // Which operand is packed, and in which pieces.
 void cut(Plan& p, Groups& g) {
   const auto item = static_cast<std::int64_t>(runtime::size_of(p.dtype));
@@ -185,7 +190,11 @@ void cut(Plan& p, Groups& g) {
     std::swap(g.rows, g.columns);
   }
   if (x_lies && y_lies) return;
-  if (!x_lies && !y_lies) p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
+  const bool small = size(g.columns) * item <= kSmall && count(g.columns) > 1 && is_line(g.columns);
+  if (small && joined(g.columns, joins_y).back().y != 1)
+    p.pack_y = pack({&g.batch, &g.summed, &g.columns}, p.dtype, &Dim::y);
+  else if (!x_lies && !y_lies)
+    p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
   const std::int64_t length = count(g.summed);
   p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
   if (p.of_sum)
@@ -201,11 +210,10 @@ Plan plan_for(const KernelCall& c, int terms) {
   p.dtype = c.out[0].dtype;
   p.whole_out = c.out[0];
   if (runtime::numel(p.whole_out.shape) != 0 && count(g.summed) != 0) cut(p, g);
-  auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };  // its elements lie one after the other
   bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
-  if (p.of_sum || !fits || !(line(g.columns) || line(g.rows)))
+  if (p.of_sum || !fits || !(is_line(g.columns) || is_line(g.rows)))
     p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
-  p.swapped = !line(g.columns);
+  p.swapped = !is_line(g.columns);
   std::int64_t m = count(g.rows), n = count(g.columns), k = count(g.summed);
   auto last = [](const Dims& dims) { return dims.empty() ? Dim{1, 1, 1, 1} : dims.back(); };
   Dim r = last(g.rows), col = last(g.columns), sum = last(g.summed);
