@@ -32,7 +32,7 @@ void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::in
               std::uint32_t* o1);
 void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
-void (*gemm_bf16())(const Gemm& g);  // the best of the machine, or null
+void gemm_bf16(const Gemm& g);
 bool gemm_small_f32(const Gemm& g);
 bool gemm_small_f64(const Gemm& g);
 #if defined(__AVX512F__)

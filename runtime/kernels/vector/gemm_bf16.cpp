@@ -147,15 +147,16 @@ void by_tiles(const Gemm& g) {
 
 bool may_use_tiles() {
   if (!__builtin_cpu_supports("amx-bf16")) return false;
-  constexpr long kAskFor = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM: before its first tile a program has to ask
+  // ARCH_REQ_XCOMP_PERM: before its first tile a program has to ask; its signals take 8 KB more of a stack then.
+  constexpr long kAskFor = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kAskFor, kTileData) == 0;
 }
 
 }  // namespace
 
-void (*gemm_bf16())(const Gemm&) {
-  if (!__builtin_cpu_supports("avx512bf16")) return nullptr;
-  return may_use_tiles() ? by_tiles : packed_product<Halves>;
+void gemm_bf16(const Gemm& g) {
+  static const auto best = may_use_tiles() ? by_tiles : packed_product<Halves>;
+  best(g);
 }
 
 }  // namespace shard::runtime::SHARD_ISA

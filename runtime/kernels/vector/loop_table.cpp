@@ -28,7 +28,7 @@ Loop loop(Code code, DType type) {
 
 const VectorTable& table() {
 #if defined(__AVX512F__)
-  const auto bf16 = gemm_bf16();
+  const auto bf16 = __builtin_cpu_supports("avx512bf16") ? gemm_bf16 : nullptr;
 #else
   constexpr void (*bf16)(const Gemm&) = nullptr;
 #endif
