@@ -128,9 +128,9 @@ struct Reduced {
   F r, whole;
   I k;  // the same as `whole`
 };
+// x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact.
 template <Single F>
-SHARD_LOOP auto reduce_exp(
-    F x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
+SHARD_LOOP auto reduce_exp(F x) {
   const auto n = nearest(x, 1.44269504f);
   return Reduced{fused(n.f, F(2.12194440e-4f), fused(n.f, F(-0.693359375f), x)), n.f, n.i};
 }
