@@ -122,9 +122,7 @@ constexpr std::int64_t kLong = std::int64_t{1} << 32;  // multiplications: some 
 template <class Kernel>
 void in_parts(const Gemm& whole, std::int64_t item, std::int64_t sum, Kernel kernel, const Stop& stop) {
   const std::int64_t rows = std::max<std::int64_t>(64, kLong / (whole.n * whole.k) / 64 * 64),
-                     columns = rows * whole.n * whole.k <= 2 * kLong
-                                   ? whole.n
-                                   : std::max<std::int64_t>(96, kLong / (rows * whole.k) / 48 * 48);
+                     columns = rows > 64 ? whole.n : std::max<std::int64_t>(96, kLong / 4 / (rows * whole.k) / 48 * 48);
   for (std::int64_t i = 0; i < whole.m; i += rows)
     for (std::int64_t j = 0; j < whole.n; j += columns) {
       stop.ask();
