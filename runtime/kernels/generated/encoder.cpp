@@ -149,38 +149,34 @@ class Encoder : public Registers {
     // An operand that is read for the last time leaves its register to the result.
     const Node& n = f_.at(id);
     for (const NodeId from : read_by(n))
-      if (from >= 0 && dead(from) && register_[index(from)] != kNone) {
-        const int r = register_[index(from)];
-        drop(from);
-        give(id, r);
-        return in(id);
-      }
+      if (from >= 0 && ends(from)) return over(from, id);
     give(id, take());
+    return in(id);
+  }
+  // It is in a register, and read for the last time.
+  bool ends(NodeId from) const { return dead(from) && register_[index(from)] != kNone; }
+  Xmm over(NodeId from, NodeId id) {
+    const int r = register_[index(from)];
+    drop(from);
+    give(id, r);
     return in(id);
   }
 
   // Overwrites an operand that is read for the last time, else a copy of what is added.
   void fused(NodeId id) {
     const Node& n = f_.at(id);
-    const auto ends = [&](NodeId from) { return dead(from) && register_[index(from)] != kNone; };
-    const auto overwrite = [&](NodeId from) {
-      const int r = register_[index(from)];
-      drop(from);
-      give(id, r);
-      return in(id);
-    };
     if (ends(n.a) || ends(n.b)) {
-      const auto [over, by] = ends(n.a) ? std::pair(n.a, n.b) : std::pair(n.b, n.a);
-      held(over);
+      const auto [last, by] = ends(n.a) ? std::pair(n.a, n.b) : std::pair(n.b, n.a);
+      held(last);
       const Xmm y = held(by);
       const Xbyak::Operand& z = held_or_there(n.c);
-      return vfmadd213ps(overwrite(over), y, z);
+      return vfmadd213ps(over(last, id), y, z);
     }
     const Xmm x = held(n.a);
     if (ends(n.c)) {
       held(n.c);
       const Xbyak::Operand& y = held_or_there(n.b);
-      return vfmadd231ps(overwrite(n.c), x, y);
+      return vfmadd231ps(over(n.c, id), x, y);
     }
     const Xmm y = held(n.b);
     const Xbyak::Operand& z = held_or_there(n.c);
