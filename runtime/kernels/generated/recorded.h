@@ -140,9 +140,9 @@ struct Unsigned<Recorded<T>> {
 }  // namespace codes
 
 // AVX-512 has it as one instruction, with the same bits.
-inline F32 scaled(F32 x, F32 whole, I32 k) {
+inline F32 scaled(F32 x, F32 whole, U32 biased) {
   if (has_avx512()) return F32::made(Op::Scale, x.id, whole.id);
-  return codes::scaled<F32>(x, whole, k);
+  return codes::scaled<F32>(x, whole, biased);
 }
 
 }  // namespace shard::runtime::generated

@@ -93,17 +93,19 @@ SHARD_LOOP F with_sign(F x, F s) {
 }
 inline constexpr float kInf = __builtin_inff(), kNan = __builtin_nanf("");
 
-// Nearest integer as float and as int, for |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the low bits.
-inline constexpr float kMagic = 12582912.0f;
-template <class F, class I>
+// The nearest integer n as a float, and as bits whose last ones are n + 127, for |n| < 2^21. Adding 1.5 * 2^23 to a
+// float leaves the integer in its low bits.
+inline constexpr float kMagic = 12582912.0f + 127.0f;
+inline constexpr std::uint32_t kMagicBits = 0x4b400000u + 127u;
+template <class F, class U>
 struct Nearest {
   F f;
-  I i;
+  U bits;
 };
 template <Single F>
-SHARD_LOOP auto nearest(F x, float times) {  // of the product
+SHARD_LOOP auto nearest(F x, float times) {  // of the product, which is not halfway between two for |n| < 1000
   const F t = fused(x, F(times), F(kMagic));
-  return Nearest{t - kMagic, to_signed(bits(t) - 0x4b400000u)};
+  return Nearest{t - kMagic, bits(t)};
 }
 
 // p[0] x^n + ... + p[n]
@@ -114,50 +116,54 @@ SHARD_LOOP F polynomial(F x, float first, P... rest) {
   return sum;
 }
 
-SHARD_LOOP auto power_of_two(auto k) { return from_bits(to_unsigned(k + 127) << 23); }  // -126 <= k <= 127
+SHARD_LOOP auto power_of_two(auto biased) { return from_bits(biased << 23); }  // 1 <= k + 127 <= 254, in the last bits
 
-// exp(r) - 1 for |r| <= ln2/2 (error 3e-10 before rounding).
-template <Single F>
+// exp(Part r) - 1 over Part, for |Part r| <= ln2/2 (error 3e-10 before rounding). Part is a power of two, so that the
+// bits are those of Part 1.
+template <int Part, Single F>
 SHARD_LOOP F expm1_core(F r) {
+  constexpr float q = Part;
   const F p =
-      polynomial(r, 1.991503232e-04f, 1.394205960e-03f, 8.333271369e-03f, 4.166634008e-02f, 1.666666716e-01f, 0.5f);
+      polynomial(r, 1.991503232e-04f * q * q * q * q * q * q, 1.394205960e-03f * q * q * q * q * q,
+                 8.333271369e-03f * q * q * q * q, 4.166634008e-02f * q * q * q, 1.666666716e-01f * q * q, 0.5f * q);
   return fused(r * r, p, r);
 }
-template <class F, class I>
+template <class F, class U>
 struct Reduced {
   F r, whole;
-  I k;  // the same as `whole`
+  U biased;  // `whole` + 127 in the last bits
 };
-// x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact.
-template <Single F>
+// Part x = k ln2 + Part r; ln2 in two parts, the first with 9 bits so that its multiples are exact.
+template <int Part, Single F>
 SHARD_LOOP auto reduce_exp(F x) {
-  const auto n = nearest(x, 1.44269504f);
-  return Reduced{fused(n.f, F(2.12194440e-4f), fused(n.f, F(-0.693359375f), x)), n.f, n.i};
+  constexpr float q = Part;
+  const auto n = nearest(x, 1.44269504f * q);
+  return Reduced{fused(n.f, F(2.12194440e-4f / q), fused(n.f, F(-0.693359375f / q), x)), n.f, n.bits};
 }
 
 // x * 2^k, by two factors: the result may be subnormal or overflow while one factor may not. `whole`: k as a float.
 template <Single F>
-SHARD_LOOP F scaled(F x, [[maybe_unused]] F whole, auto k) {
-  const auto half = k >> 1;
-  return x * power_of_two(half) * power_of_two(k - half);
+SHARD_LOOP F scaled(F x, [[maybe_unused]] F whole, auto biased) {
+  const auto k = to_signed(biased - kMagicBits), half = k >> 1;
+  return x * power_of_two(to_unsigned(half + 127)) * power_of_two(to_unsigned(k - half + 127));
 }
 
 template <Single F>
 SHARD_LOOP F Exp(F x) {
   F c = pick(x < -105.0f, F(-105.0f), x);
   c = pick(c > 90.0f, F(90.0f), c);
-  const auto d = reduce_exp(c);
-  return scaled(1.0f + expm1_core(d.r), d.whole, d.k);
+  const auto d = reduce_exp<1>(c);
+  return scaled(1.0f + expm1_core<1>(d.r), d.whole, d.biased);
 }
 
 template <Single F>
 SHARD_LOOP F Expm1(F x) {
   F c = pick(x < -20.0f, F(-20.0f), x);
   c = pick(c > 88.75f, F(88.75f), c);
-  const auto d = reduce_exp(c);
-  const F h = power_of_two(d.k - 1);  // half of 2^k: 2^128 is not a float
-  const F y = fused(h, expm1_core(d.r), h - 0.5f) * 2.0f;
-  return pick(d.k == 0, pick(x == 0.0f, x, expm1_core(d.r)), y);
+  const auto d = reduce_exp<1>(c);
+  const F core = expm1_core<1>(d.r), h = power_of_two(d.biased - 1u);  // half of 2^k: 2^128 is not a float
+  const F y = fused(h, core, h - 0.5f) * 2.0f;
+  return pick(d.whole == 0.0f, pick(x == 0.0f, x, core), y);
 }
 
 // log of m * 2^e with f = m - 1, sqrt(1/2) <= m < sqrt(2) (error 7e-9).
@@ -194,12 +200,13 @@ SHARD_LOOP F Log1p(F x) {
 
 template <Single F>
 SHARD_LOOP F Tanh(F x) {
-  // Expm1 of -2 |x|, which is as good without its cares: 2^k is a normal float, and k = 0 gives the core itself.
-  F c = -2.0f * magnitude(x);
-  c = pick(c < -20.0f, F(-20.0f), c);
-  const auto d = reduce_exp(c);
-  const F two_k = power_of_two(d.k), t = fused(two_k, expm1_core(d.r), two_k - 1.0f);
-  return with_sign(t / (2.0f + t), x);
+  // Of t = expm1(-2 |x|) / 2, which is as good without the cares of Expm1: 2^k is a normal float, and k = 0 gives the
+  // core itself.
+  F c = from_bits(bits(x) | 0x80000000u);
+  c = pick(c < -10.0f, F(-10.0f), c);
+  const auto d = reduce_exp<2>(c);
+  const F two_k = power_of_two(d.biased), t = fused(two_k, expm1_core<2>(d.r), fused(two_k, F(0.5f), F(-0.5f)));
+  return with_sign(t / (1.0f + t), x);
 }
 template <Single F>
 SHARD_LOOP F Sigmoid(F x) {
