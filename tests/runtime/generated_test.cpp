@@ -226,6 +226,34 @@ TEST_CASE("machine code of random programs agrees with the loops", "[elementwise
   if (can_generate()) CHECK(generated > 300);
 }
 
+TEST_CASE("machine code of quotients by one number gives what the divider gives", "[elementwise][generated]") {
+  constexpr std::int64_t kMany = 1 << 16;
+  std::mt19937 random(1);
+  Array any(DType::F32, {kMany}), near(DType::F32, {kMany});  // of all bits; of magnitudes from 2^-12 to 2^12
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    const std::uint32_t all = random(), some = (all & 0x807fffffu) | (115 + all % 24) << 23;
+    std::memcpy(any.bytes.data() + 4 * i, &all, 4);
+    std::memcpy(near.bytes.data() + 4 * i, &some, 4);
+  }
+  std::vector<double> divisors = kSpecial;
+  for (const double x : {1.0 + 0x1p-23, 2.0 - 0x1p-23, 3.0, 1024.0, 1.0 / 1024, 0x1p-25, 0x1p25, 0x1.8p25,
+                         0x1.fffffep-26, -0.7, 1e7, 0x1p-126, 0x1p127, 0x1p126})
+    divisors.push_back(x);
+  for (int i = 0; i < 20; ++i)
+    divisors.push_back(std::ldexp(1.0 + (random() >> 9) * 0x1p-23, static_cast<int>(random() % 8)));
+  const DType f = DType::F32;
+  for (const double d : divisors)
+    for (Array* x : {&any, &near}) {
+      Array by = of(f, {d});
+      const View same{f, {kMany}, {0}, by.bytes.data()};
+      CAPTURE(d);
+      CHECK(compared({{f, f, f}, {0, 1}, {}, {{Code::Div, f, 2, 0, 1}}, {2}}, {x->view(), same}, {Array(f, {kMany})})
+                .differ == 0);
+      CHECK(compared({{f, f, f}, {0}, {{1, d, 0}}, {{Code::Div, f, 2, 0, 1}}, {2}}, {x->view()}, {Array(f, {kMany})})
+                .differ == 0);
+    }
+}
+
 TEST_CASE("machine code compares floats whose signs were made as bits as floats", "[elementwise][generated]") {
   const DType f = DType::F32, b = DType::Bool;
   Array x = filled(f, {1003}, 1), y = filled(f, {1003}, 2);

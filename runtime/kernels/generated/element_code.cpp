@@ -19,6 +19,9 @@ class Maker {
     for (const ElementPlan::Constant& c : p_.constants) constant_[c.reg] = &c;
     scalar_.resize(p_.types.size(), false);
     for (const ElementPlan::Input& in : p_.inputs) scalar_[in.reg] = in.way == ElementPlan::Way::Scalar;
+    outside_.resize(p_.types.size(), false);
+    for (const ElementPlan::Input& in : p_.inputs) outside_[in.reg] = true;
+    for (const ElementPlan::Output& out : p_.outputs) outside_[out.reg] = true;
     last_read_.resize(p_.types.size(), 0);
     for (std::size_t s = 0; s < p_.steps.size(); ++s)
       for (const std::uint16_t r : {p_.steps[s].a, p_.steps[s].b, p_.steps[s].c}) last_read_[r] = s;
@@ -64,8 +67,11 @@ class Maker {
     for (ElementCode::Place& p : made_->parts[0].places)
       p.array = p.stored ? find(p_.outputs, p.reg) : find(p_.inputs, p.reg);
   }
-  // Few elements are computed one by one, unless they fill vectors.
-  Turn turn() const { return !p_.few ? Turn::Vectors : p_.count % 8 == 0 ? Turn::Vector : Turn::Element; }
+  // Few elements are computed one by one, unless they fill vectors; there are few of rows.
+  Turn turn() const {
+    if (!p_.few) return of_row_ ? Turn::Vector : Turn::Vectors;
+    return p_.count % 8 == 0 ? Turn::Vector : Turn::Element;
+  }
 
   // Values of a row that only generated code reads along it: they need not be written out.
   void find_repeated() {
@@ -173,6 +179,8 @@ class Maker {
     if (!stored.empty()) {
       ElementCode::Part part{first_, s, encode(formula_, operands_, stored, turn()), std::move(places_), of_row_};
       part.by_row = std::any_of(part.places.begin(), part.places.end(), [](const auto& p) { return p.of_row; });
+      part.padded = of_row_ && std::all_of(part.places.begin(), part.places.end(),
+                                           [&](const auto& p) { return p.spread || !outside_[p.reg]; });
       if (part.code.run)
         made_->parts.push_back(std::move(part));
       else
@@ -187,7 +195,7 @@ class Maker {
   std::unique_ptr<ElementCode> made_ = std::make_unique<ElementCode>();
   std::vector<const ElementPlan::Constant*> constant_;  // by register, as all of these
   std::vector<const Step*> repeated_;
-  std::vector<bool> scalar_;
+  std::vector<bool> scalar_, outside_;
   std::vector<std::size_t> last_read_;
   // The part that is being made.
   std::size_t first_ = 0;
@@ -245,21 +253,22 @@ void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row)
 
 // Whole vectors where the elements lie; the rest in memory of a turn's size, brought there and back.
 void ElementCode::Part::some(unsigned char** at, std::int64_t n) const {
-  const std::int64_t rest = n & (code.lanes - 1), most = n - rest;  // lanes: a power of two
+  const std::int64_t over = padded ? code.lanes - 1 : 0;
+  const std::int64_t rest = (n + over) & (code.lanes - 1), most = n + over - rest;  // lanes: a power of two
   if (most > 0) code.run(at, most);
-  if (rest == 0) return;
-  constexpr std::size_t kVectors = 128;  // of a turn at most, in bytes
+  if (padded || rest == 0) return;
+  constexpr std::size_t kVectors = 512;  // of a turn at most, in bytes
   alignas(kVectors) std::array<unsigned char, kVectors * kMostOperands> room;
   std::array<unsigned char*, kMostOperands> small;
   const auto bytes = [&](const Place& p) { return static_cast<std::size_t>(rest * p.item); };
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Place& p = places[i];
     small[i] = p.spread ? at[i] : room.data() + i * kVectors;
-    if (!p.spread && !p.stored) std::memcpy(small[i], at[i] + most * p.item, bytes(p));
+    if (!p.spread && !p.stored) std::memmove(small[i], at[i] + most * p.item, bytes(p));
   }
   code.run(small.data(), code.lanes);
   for (std::size_t i = 0; i < places.size(); ++i)
-    if (places[i].stored) std::memcpy(at[i] + most * places[i].item, small[i], bytes(places[i]));
+    if (places[i].stored) std::memmove(at[i] + most * places[i].item, small[i], bytes(places[i]));
 }
 
 }  // namespace shard::runtime::generated

@@ -28,6 +28,7 @@ struct ElementCode {
     std::vector<Place> places = {};
     bool of_row = false;  // the results have one element a row
     bool by_row = false;  // an operand is another one in each row
+    bool padded = false;  // operands have room for a vector more than what is in them
     // Elements [at, at + n) of what `base` gives an address for, by register.
     void run(void* const* base, std::int64_t n, std::int64_t row) const;
 

@@ -5,18 +5,18 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/kernels/generated/registers.h"
+#include "runtime/kernels/generated/quotients.h"
 #include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime::generated {
 namespace {
 
 // Writes the code. AVX-512, whose comparisons give masks of bits, has twice the registers and the bytes of AVX2.
-class Encoder : public Registers {
+class Encoder : public Quotients {
  public:
   Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, bool one,
-          bool full, ExecutableMemory& memory)
-      : Registers(formula, operands, one, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
+          bool full, int free, ExecutableMemory& memory)
+      : Quotients(formula, operands, one, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
     const std::size_t n = f_.nodes.size();
     for (std::size_t i = 0; i < n; ++i) {
       const Node& node = f_.nodes[i];
@@ -30,8 +30,11 @@ class Encoder : public Registers {
         for (const NodeId from : {f_.nodes[i].a, f_.nodes[i].b, f_.nodes[i].c})
           if (from >= 0) std::erase(uses_[index(from)], static_cast<int>(i));
     for (std::size_t i = 0; i < n; ++i) wait_for_picks(i);
+    keep(free);
+    find_divisors();
   }
 
+  std::size_t slot_bytes() const { return (f_.nodes.size() + 1 + slots_of_divisors()) * index(vector_); }
   int lanes() const { return lanes_ * (stored_.back().vector + 1); }  // of a turn
 
   void write() {
@@ -42,12 +45,16 @@ class Encoder : public Registers {
     for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
     for (const Stored& s : stored_)
       if (s.sum && s.vector == 0) sums_.push_back(s.operand);
-    sub(rsp, static_cast<std::uint32_t>((f_.nodes.size() + 1)) * static_cast<std::uint32_t>(vector_) +
-                 static_cast<std::uint32_t>(sums_.size()) * kSumBytes);
+    sub(rsp, static_cast<std::uint32_t>(slot_bytes() + sums_.size() * kSumBytes));
     and_(rsp, -vector_);
     for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
-    for (std::size_t i = 0; i < f_.nodes.size(); ++i)
-      if (!uses_[i].empty() && is_spread(f_.nodes[i])) spread(static_cast<NodeId>(i));
+    for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
+      const Node& node = f_.nodes[i];
+      const auto id = static_cast<NodeId>(i);
+      if (!uses_[i].empty() && is_spread(node)) spread(id);
+      if (node.op == Op::Constant && stays(id)) vmovups(in(id), constant(node.kind, node.value));
+    }
+    begin_divisors();
     for (std::size_t i = 0; i < sums_.size(); ++i) begin_sum(i);
     xor_(ecx, ecx);
     Xbyak::Label again;
@@ -70,6 +77,7 @@ class Encoder : public Registers {
     pop(rbp);
     vzeroupper();
     ret();
+    end_divisors();
     align(static_cast<std::size_t>(vector_));
     L(pool_);
     for (const auto& [kind, bits] : constants_)
@@ -97,10 +105,10 @@ class Encoder : public Registers {
     return {f_.at(n.a).a, f_.at(n.a).b, n.b, n.c};
   }
 
-  // One element for all, to the stack.
+  // One element for all, to the register that it keeps or to the stack.
   void spread(NodeId id) {
     const Node& n = f_.at(id);
-    const Xmm to = one_ ? Xmm(0) : in(0, n.kind);
+    const Xmm to = stays(id) ? in(id) : one_ ? Xmm(0) : in(0, n.kind);
     const Address from = ptr[base(n.value)];
     if (operands_[n.value].truth) {
       vpbroadcastb(Xmm(0), from);
@@ -111,6 +119,7 @@ class Encoder : public Registers {
     } else {
       vpbroadcastq(to, from);
     }
+    if (stays(id)) return;
     slot_[index(id)] = slots_++;
     vmovups(on_stack(id), to);
   }
@@ -132,6 +141,10 @@ class Encoder : public Registers {
           : vpblendvb(to, otherwise, chosen, mask);
     } else if (n.op == Op::Fused) {
       fused(id);
+    } else if (divides(id)) {
+      divide(id);
+    } else if (n.op == Op::Merge) {
+      merge(id);
     } else if (compares(n.op)) {
       compare(id, a, b);
     } else if (b >= 0) {
@@ -183,6 +196,25 @@ class Encoder : public Registers {
     give(id, take());
     vmovups(in(id), z);
     vfmadd231ps(in(id), x, y);
+  }
+
+  // The bits of the third operand choose: of both others one is overwritten.
+  void merge(NodeId id) {
+    constexpr std::uint8_t kFirst = 0xe4, kSecond = 0xd8;  // of what is overwritten and what is not, where a bit is set
+    const Node& n = f_.at(id);
+    const bool second = !ends(n.a) && ends(n.b);
+    const NodeId from = second ? n.b : n.a;
+    Xmm to = held(from);
+    const Xmm other = held(second ? n.a : n.b);
+    const Xbyak::Operand& chooses = held_or_there(n.c);
+    if (ends(from)) {
+      over(from, id);
+    } else {
+      give(id, take());
+      vmovups(in(id), to);
+      to = in(id);
+    }
+    vpternlogd(to, other, chooses, second ? kSecond : kFirst);
   }
 
   void binary(const Node& n, const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
@@ -306,9 +338,7 @@ class Encoder : public Registers {
   // the order of vector/reduce_loops.cpp. -0 changes nothing that is added to it.
   static constexpr int kSumLanes = 64;
   static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
-  Xbyak::RegExp sum_at(std::size_t i) const {
-    return rsp + static_cast<int>((f_.nodes.size() + 1) * index(vector_) + i * kSumBytes);
-  }
+  Xbyak::RegExp sum_at(std::size_t i) const { return rsp + static_cast<int>(slot_bytes() + i * kSumBytes); }
   int sum_item(std::size_t i) const { return static_cast<int>(bytes_of(operands_[sums_[i]].kind)); }
   void begin_sum(std::size_t i) {
     const bool single = sum_item(i) == 4;
@@ -393,14 +423,33 @@ bool can_encode() {
   return can;
 }
 
+namespace {
+
+constexpr int kSpare = 4;  // registers of operands that are read where they are needed
+
+// As many vectors side by side as the registers hold.
+std::pair<Unrolled, int> unrolled(const Formula& given, std::span<const Operand> operands,
+                                  std::span<const Stored> stored, int vectors, int registers) {
+  for (;; vectors /= 2) {
+    Unrolled out = side_by_side(given, operands, stored, vectors);
+    const int free = registers - kSpare - held_at_most(out, operands);
+    if (vectors == 1 || free >= 0) return {std::move(out), std::max(free, 0)};
+  }
+}
+
+}  // namespace
+
 MachineCode encode(const Formula& given, std::span<const Operand> operands, std::span<const Stored> given_stored,
                    Turn turn) {
-  constexpr std::size_t kShort = 200;  // nodes: of more, the processor's registers would not hold both
-  const bool two = turn == Turn::Vectors && given.nodes.size() <= kShort;
-  const auto [formula, stored] = side_by_side(given, operands, given_stored, two ? 2 : 1);
   // Few elements hardly fill vectors of half the width.
   const bool full = turn == Turn::Vectors && has_avx512();
-  constexpr std::size_t kEach = 160, kSum = 1024,
+  const auto [made, free] = unrolled(given, operands, given_stored,
+                                     turn != Turn::Vectors ? 1
+                                     : full                ? 4
+                                                           : 2,
+                                     full ? 32 : 16);
+  const auto& [formula, stored] = made;
+  constexpr std::size_t kEach = 200, kSum = 1024,
                         kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else
   const auto sums =
       static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), [](auto& s) { return s.sum; }));
@@ -408,7 +457,8 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
       ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()) + kSum * sums)};
   if (!code.memory.data()) return code;
   try {
-    Encoder encoder(formula, operands, stored, turn == Turn::Element, full, code.memory);
+    Encoder encoder(formula, operands, stored, turn == Turn::Element, full, turn == Turn::Vectors ? free : 0,
+                    code.memory);
     encoder.write();
     encoder.ready();
     code.lanes = encoder.lanes();

@@ -32,6 +32,7 @@ enum class Op : std::uint8_t {
   And,
   Or,
   Xor,
+  Merge,  // the bits of a where those of c are set, else those of b; AVX-512 alone
   Left,   // shifts by `value`
   Right,  // the sign moves in
   Down,   // zeros move in

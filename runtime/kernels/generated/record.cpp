@@ -1,4 +1,6 @@
 // Codes as formulas: their functions of recorded numbers, and what is a single operation whatever the type.
+#include <bit>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -133,13 +135,33 @@ std::optional<Kind> kind_of(DType type) {
   }
 }
 
+// The bits of 1 / x where that is exact and a normal number; else 0.
+template <class T, class Bits>
+std::uint64_t inverse_of(std::uint64_t bits) {
+  const T x = std::bit_cast<T>(static_cast<Bits>(bits)), inverse = T{1} / x;
+  int exponent = 0;
+  const bool exact = std::isnormal(x) && std::isnormal(inverse) && std::frexp(std::abs(x), &exponent) == T{0.5};
+  return exact ? std::bit_cast<Bits>(inverse) : 0;
+}
+
 NodeId Formula::add(const Node& given) {
   Node n = given;
+  if (n.op == Op::Div && at(n.b).op == Op::Constant) {
+    const Node& by = at(n.b);
+    const std::uint64_t inverse =
+        n.kind == Kind::F32 ? inverse_of<float, std::uint32_t>(by.value) : inverse_of<double, std::uint64_t>(by.value);
+    if (inverse) n = {Op::Mul, n.kind, n.a, add({Op::Constant, n.kind, -1, -1, -1, inverse})};
+  }
   if (n.op == Op::Pick && n.kind != Kind::I64 && at(n.a).op == Op::Less &&
       at(n.a).value == static_cast<std::uint64_t>(n.kind)) {  // processors have two of these as one
     const auto [x, y] = std::pair(at(n.a).a, at(n.a).b);
     if (n.b == y && n.c == x) n = {Op::Larger, n.kind, y, x};
     if (n.b == x && n.c == y) n = {Op::Smaller, n.kind, x, y};
+  }
+  if (n.op == Op::Or && bytes_of(n.kind) == 4 && at(n.a).op == Op::And && at(n.b).op == Op::And && has_avx512()) {
+    const Node &x = at(n.a), &y = at(n.b), &chosen = at(x.b), &rest = at(y.b);
+    if (chosen.op == Op::Constant && rest.op == Op::Constant && (chosen.value ^ rest.value) == 0xffffffffu)
+      n = {Op::Merge, n.kind, x.a, y.a, x.b};
   }
   const auto [it, fresh] = known_.try_emplace(n, static_cast<NodeId>(nodes.size()));
   if (fresh) nodes.push_back(n);

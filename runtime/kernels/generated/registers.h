@@ -47,6 +47,19 @@ class Registers : public Xbyak::CodeGenerator {
                                      Xbyak::Operand::R14, Xbyak::Operand::R15};
 
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id); }
+  bool is_same(NodeId id) const { return f_.at(id).op == Op::Constant || is_spread(f_.at(id)); }  // in all turns
+  // It is, and has a register of its own.
+  bool stays(NodeId id) const { return register_[index(id)] >= registers_; }
+  // As many of what is the same in all turns, what is read most often first, leave registers to the others.
+  void keep(int most) {
+    std::vector<NodeId> same;
+    for (std::size_t i = 0; i < f_.nodes.size(); ++i)
+      if (!uses_[i].empty() && is_same(static_cast<NodeId>(i))) same.push_back(static_cast<NodeId>(i));
+    std::stable_sort(same.begin(), same.end(),
+                     [&](NodeId x, NodeId y) { return uses_[index(x)].size() > uses_[index(y)].size(); });
+    for (const NodeId id : same)
+      if (most-- > 0) give(id, --registers_);
+  }
   bool is_spread(const Node& n) const { return n.op == Op::Load && operands_[n.value].spread; }
   int next_use(NodeId id) const {
     const auto& uses = uses_[index(id)];
@@ -55,7 +68,7 @@ class Registers : public Xbyak::CodeGenerator {
   }
   bool dead(NodeId id) const {  // nothing reads it after this
     const auto& uses = uses_[index(id)];
-    return uses.empty() || uses.back() <= now_;
+    return !stays(id) && (uses.empty() || uses.back() <= now_);
   }
 
   Xmm in(int r, Kind kind) const {
@@ -81,7 +94,8 @@ class Registers : public Xbyak::CodeGenerator {
     if (it == constants_.end()) constants_.emplace_back(kind, bits);
     return ptr[rip + pool_ + at * vector_];
   }
-  Address on_stack(NodeId id) { return ptr[rsp + slot_[index(id)] * vector_]; }
+  Address slot(int s) { return ptr[rsp + s * vector_]; }
+  Address on_stack(NodeId id) { return slot(slot_[index(id)]); }
 
   // ---- registers
   int take() {

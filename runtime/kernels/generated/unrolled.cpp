@@ -1,5 +1,7 @@
 #include "runtime/kernels/generated/unrolled.h"
 
+#include <algorithm>
+
 namespace shard::runtime::generated {
 
 Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, std::span<const Stored> stored,
@@ -19,6 +21,29 @@ Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, s
     for (int v = 0; v < vectors; ++v)
       out.stored.push_back({of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v, s.sum});
   return out;
+}
+
+int held_at_most(const Unrolled& formula, std::span<const Operand> operands) {
+  const auto& nodes = formula.formula.nodes;
+  const std::size_t n = nodes.size(), never = n + 1;
+  std::vector<std::size_t> first(n, never), last(n, 0);
+  const auto read = [&](NodeId id, std::size_t at) {
+    const auto i = static_cast<std::size_t>(id);
+    first[i] = std::min(first[i], at), last[i] = std::max(last[i], at);
+  };
+  for (std::size_t i = 0; i < n; ++i)
+    for (const NodeId from : {nodes[i].a, nodes[i].b, nodes[i].c})
+      if (from >= 0) read(from, i);
+  for (const Stored& s : formula.stored) read(s.node, n);
+  std::vector<int> change(n + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool load = nodes[i].op == Op::Load;
+    if (first[i] == never || nodes[i].op == Op::Constant || (load && operands[nodes[i].value].spread)) continue;
+    ++change[load ? first[i] : i], --change[last[i]];
+  }
+  int now = 0, most = 0;
+  for (const int c : change) most = std::max(most, now += c);
+  return most;
 }
 
 }  // namespace shard::runtime::generated

@@ -27,5 +27,7 @@ struct Unrolled {
 // One vector waits for its results while another computes.
 Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, std::span<const Stored> stored,
                       int vectors);
+// The most values that have to be held at one time, those apart that are the same in all turns.
+int held_at_most(const Unrolled& formula, std::span<const Operand> operands);
 
 }  // namespace shard::runtime::generated
