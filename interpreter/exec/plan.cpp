@@ -169,7 +169,7 @@ class Turns {
   // So many turns at most; how many.
   std::int64_t run(Run& r, std::int64_t turn, std::int64_t most = 1) {
     const std::size_t n = plan_.locs.size();
-    if (most > 1 && quick(turn)) {
+    if ((most > 1 || !quick_.empty()) && quick(turn)) {
       for (std::int64_t t = turn; t < turn + most; ++t) quick_turn(t);
       return most;
     }

@@ -58,7 +58,7 @@ TEST_CASE("while on a traced condition") {
 
 TEST_CASE("long loops of few elements, whose turns are run together") {
   // Carried: c' = c + x, d' = c. d in turn t is the sum of all x before the turn before.
-  for (const char* turns : {"20001", "20064", "20065"})
+  for (const char* turns : {"20001", "20033", "20064", "20065"})  // 20033: one more than a multiple of 64
     for (const char* reverse : {"false", "true"})
       CHECK(
           run(std::string("let n = ") + turns + "\nlet r = " + reverse +
@@ -70,6 +70,25 @@ TEST_CASE("long loops of few elements, whose turns are run together") {
               "let last = if r { 0 } else { n - 1 }\n"
               "print(all(c == sum(t)), all(d == sum(t) - last), all(y[:, 2] == before * 3 + t))") ==
           "true true true\n");
+}
+
+TEST_CASE("turns that are done several at once") {
+  // Values that change places, that are kept as they were, truth values, f64, and a value that is thrown away; each
+  // beside the same loop on the host.
+  const std::string body =
+      "fn turn((p, q, k, s), x) = ((q, where(s, p * 0.5 + x, q - p), cast(p, f64) + k * 0.25, p > q), p * "
+      "q)\n";
+  for (const std::string size : {"", "8", "3", "16"})
+    for (const char* n : {"65", "66", "81", "300"})
+      CHECK(run(body + "let n = " + n + "\nlet x = normal(key(0), [n])\nlet start = (normal(key(1), [" + size +
+                "]), zeros([" + size + "]), ones([" + size + "], f64), zeros([" + size +
+                "], bool))\njit fn f(c, x) = scan(turn, c, x)\n"
+                "let of = none\nfor _ in 0..40 { of = f(start, x) }\n"  // until there is code
+                "let c = start\nlet rows = []\nfor i in 0..n { let (next, y) = turn(c, x[i]); c = next; rows = "
+                "rows.append(y) }\n"
+                "let same = fn(a, b) = float(max(abs(a - b))) < 1e-4\n"
+                "print(same(of[0][0], c[0]), same(of[0][1], c[1]), same(of[0][2], c[2]), all(of[0][3] == c[3]), "
+                "same(of[1], stack(rows)))") == "true true true true true\n");
 }
 
 TEST_CASE("loops over arrays of a few numbers that are joined and taken apart") {
