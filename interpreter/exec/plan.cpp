@@ -170,6 +170,8 @@ class Turns {
   std::int64_t run(Run& r, std::int64_t turn, std::int64_t most = 1) {
     const std::size_t n = plan_.locs.size();
     if ((most > 1 || !quick_.empty()) && quick(turn)) {
+      auto* const alone = quick_.size() == 1 ? std::get_if<runtime::ElementTurns>(&quick_[0]) : nullptr;
+      if (alone) return alone->run(turn, most), most;
       for (std::int64_t t = turn; t < turn + most; ++t) quick_turn(t);
       return most;
     }

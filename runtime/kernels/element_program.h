@@ -50,18 +50,37 @@ struct ElementProgram {
 };
 
 // The machine code of a program of few elements, in turns of a loop: even and odd ones have addresses of their own,
-// some of which move on by so many bytes after each turn of their kind.
-struct ElementTurns {
+// some of which move on by so many bytes after each turn of their kind. Where what a turn writes is what the next one
+// reads, there may be code of several turns at once, which keeps it in registers.
+class ElementTurns {
+ public:
+  using Code = void (*)(unsigned char* const* at, std::int64_t n);
   using Moving = std::pair<std::size_t, std::int64_t>;  // which, bytes
-  void (*code)(unsigned char* const* at, std::int64_t n) = nullptr;
-  std::int64_t count = 0;  // elements
-  std::array<std::vector<unsigned char*>, 2> at = {};
-  std::vector<Moving> moving = {};
+  struct Several {
+    Code code = nullptr;
+    std::int64_t turns = 0;                                           // an even number
+    std::vector<std::pair<std::size_t, std::int64_t>> operands = {};  // which of a turn, and the turn
+  };
+  ElementTurns(Code code, std::int64_t elements, std::array<std::vector<unsigned char*>, 2> at,
+               std::vector<Moving> moving, const Several* several)
+      : code_(code), elements_(elements), at_(std::move(at)), moving_(std::move(moving)), several_(several) {}
   void run(std::int64_t turn) {
-    std::vector<unsigned char*>& now = at[static_cast<std::size_t>(turn & 1)];
-    code(now.data(), count);
-    for (const auto& [i, bytes] : moving) now[i] += bytes;
+    std::vector<unsigned char*>& now = at_[static_cast<std::size_t>(turn & 1)];
+    code_(now.data(), elements_);
+    for (const auto& [i, bytes] : moving_) now[i] += bytes;
+    several_at_.clear();
   }
+  void run(std::int64_t turn, std::int64_t many);
+
+ private:
+  void begin_several();
+  Code code_;
+  std::int64_t elements_;
+  std::array<std::vector<unsigned char*>, 2> at_;
+  std::vector<Moving> moving_;
+  const Several* several_;  // null: there is none
+  std::vector<unsigned char*> several_at_;
+  std::vector<Moving> several_moving_;
 };
 
 // Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the

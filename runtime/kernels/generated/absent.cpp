@@ -8,7 +8,7 @@ std::unique_ptr<const ElementCode> make_element_code(const ElementPlan&) { retur
 void ElementCode::run_few(void* const*, void* const*, std::int64_t) const {}
 ElementTurns ElementCode::turns(std::size_t, std::int64_t, std::array<void* const*, 2>,
                                 std::span<const ElementTurns::Moving>) const {
-  return {};
+  return {nullptr, 0, {}, {}, nullptr};
 }
 void ElementCode::Part::run(void* const*, std::int64_t, std::int64_t) const {}
 

@@ -178,6 +178,9 @@ class Maker {
     }
     if (!stored.empty()) {
       ElementCode::Part part{first_, s, encode(formula_, operands_, stored, turn()), std::move(places_), of_row_};
+      if (p_.few)
+        made_->several =
+            std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_), std::move(stored), turn());
       part.by_row = std::any_of(part.places.begin(), part.places.end(), [](const auto& p) { return p.of_row; });
       part.padded = of_row_ && std::all_of(part.places.begin(), part.places.end(),
                                            [&](const auto& p) { return p.spread || !outside_[p.reg]; });
@@ -226,15 +229,25 @@ void ElementCode::run_few(void* const* inputs, void* const* outputs, std::int64_
 ElementTurns ElementCode::turns(std::size_t inputs, std::int64_t count, std::array<void* const*, 2> operands,
                                 std::span<const ElementTurns::Moving> moving) const {
   const Part& part = parts[0];
-  ElementTurns out{part.code.run, count, {}, {}};
+  std::array<std::vector<unsigned char*>, 2> at;
+  std::vector<ElementTurns::Moving> moves;
+  std::vector<SeveralTurns::Way> ways(part.places.size());
   for (std::size_t i = 0; i < part.places.size(); ++i) {
     const Place& p = part.places[i];
     const std::size_t operand = p.stored ? inputs + p.array : p.array;
-    for (std::size_t odd : {0, 1}) out.at[odd].push_back(static_cast<unsigned char*>(operands[odd][operand]));
+    for (std::size_t odd : {0, 1}) at[odd].push_back(static_cast<unsigned char*>(operands[odd][operand]));
     for (const auto& [moved, bytes] : moving)
-      if (moved == operand) out.moving.emplace_back(i, bytes);
+      if (moved == operand) moves.emplace_back(i, bytes), ways[i].moves = true;
   }
-  return out;
+  bool apart = several != nullptr;
+  for (std::size_t i = 0; i < part.places.size(); ++i)
+    for (std::size_t o = 0; o < part.places.size(); ++o) {
+      if (part.places[i].stored || !part.places[o].stored || ways[i].moves || ways[o].moves) continue;
+      const bool next = at[1][i] == at[0][o] && at[0][i] == at[1][o];
+      if (next) ways[i].from = static_cast<int>(o);
+      apart = apart && (next ? !part.places[i].spread : at[0][i] != at[0][o] && at[1][i] != at[1][o]);
+    }
+  return {part.code.run, count, std::move(at), std::move(moves), apart ? several->find(ways) : nullptr};
 }
 
 void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row) const {

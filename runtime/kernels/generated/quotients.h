@@ -67,8 +67,9 @@ class Quotients : public Registers {
  private:
   // Bits of magnitudes: divisors from 2^-25 to 2^25; dividends from 2^-100 on and below 2^28, of which adding kShift
   // sets kBit.
-  static constexpr std::uint32_t kOne = 127u << 23, kLeastDivisor = kOne - (25u << 23), kMostDivisor = kOne + (25u << 23),
-                                 kBit = 1u << 30, kShift = kBit - (kOne - (100u << 23));
+  static constexpr std::uint32_t kOne = 127u << 23, kLeastDivisor = kOne - (25u << 23),
+                                 kMostDivisor = kOne + (25u << 23), kBit = 1u << 30,
+                                 kShift = kBit - (kOne - (100u << 23));
   struct Divisor {
     NodeId id;
     int inverse = 0, allowed = 0;  // slots
