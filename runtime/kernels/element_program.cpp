@@ -22,6 +22,7 @@ using generated::ElementCode;
 constexpr std::int64_t kPaysFrom = 1 << 20;
 constexpr std::int64_t kLeast = 128;             // elements: a loop of fewer takes no less time
 constexpr std::int64_t kSpreadFrom = 64 * 1024;  // work (elements times cost) that is worth a task of its own
+constexpr std::int64_t kMostPieces = 256;        // of a run: enough for all threads
 constexpr std::size_t kRegisters = 64;           // more than this go through the heap
 
 // Elements [from, from + n) of the broadcast array, in order.
@@ -431,9 +432,9 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
-  const std::int64_t piece = std::max(p.tile, kSpreadFrom / p.cost / p.tile * p.tile);
+  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces) / p.tile * p.tile;
   spread(
-      p.count, piece,
+      p.count, std::max(p.tile, piece),
       [&](std::int64_t from, std::int64_t to) {
         const std::size_t bytes = p.scratch_bytes;
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
