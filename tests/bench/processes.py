@@ -93,13 +93,14 @@ def all_reduces(shard, python, folder):
     source = os.path.join(HERE, 'exchange.c')
     subprocess.run(['cc', '-O2', '-o', folder + '/pair', source], check=True)
     mpi = shutil.which('mpicc') and shutil.which('mpirun')
+    module = os.path.join(os.path.dirname(os.path.abspath(shard)), 'libshard_mpi.so')
     if mpi: subprocess.run(['mpicc', '-O2', '-DMPI', '-o', folder + '/mpi', source], check=True)
     print('| all-reduce of | Shard, Unix sockets | Shard, TCP | Shard, MPI | MPI_Allreduce | JAX, Gloo | as many bytes over a pair of sockets |\n| --- | --- | --- | --- | --- | --- | --- |')
     for size, name, times in ((4, '4 B', 2000), (1 << 16, '64 KB', 500), (4 << 20, '4 MB', 20), (64 << 20, '64 MB', 3)):
         words = ['--devices', '2', '--set', f'n={size // 4}', '--set', f'times={times}']
         script = folder + '/reduce.shard'
         row = [said([shard, 'launch', '-n', '2', '--transport', t, *words, script]) for t in ('unix', 'tcp')]
-        row.append(said([*MPIRUN, shard, 'run', *words, script], env=AS_ROOT) if mpi else None)
+        row.append(said([*MPIRUN, shard, 'run', *words, script], env=AS_ROOT) if mpi and os.path.exists(module) else None)
         row.append(said([*MPIRUN, folder + '/mpi', str(size), str(times)], env=AS_ROOT) if mpi else None)
         row.append(two_of_jax(python, lambda where, i: [folder + '/reduce.py', where, str(i), str(size // 4), str(max(3, times // 10))]) if python else None)
         row.append(said([folder + '/pair', str(size), str(times)]))
