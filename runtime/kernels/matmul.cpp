@@ -115,14 +115,16 @@ void plain(const Product& p) {
 
 std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
-constexpr std::int64_t kLong = std::int64_t{1} << 32;  // multiplications: some 60 ms with AVX-512, 0.2 s without
+// Multiplications of f32 and what is shorter: some 60 ms with AVX-512, 0.2 s without. Of f64 half as many.
+constexpr std::int64_t kLong = std::int64_t{1} << 32;
+std::int64_t long_for(std::int64_t item) { return item == 8 ? kLong / 2 : kLong; }
 
 // A long block by parts, between which the run may be stopped. The same bits: rows are cut at multiples of 64, columns,
 // where 64 rows take long already, at multiples of 48, which leave whole tiles of every kernel.
 template <class Kernel>
 void in_parts(const Gemm& whole, std::int64_t item, std::int64_t sum, Kernel kernel, const Stop& stop) {
-  const std::int64_t rows = std::max<std::int64_t>(64, kLong / (whole.n * whole.k) / 64 * 64),
-                     columns = rows > 64 ? whole.n : std::max<std::int64_t>(96, kLong / 4 / (rows * whole.k) / 48 * 48);
+  const std::int64_t most = long_for(item), rows = std::max<std::int64_t>(64, most / (whole.n * whole.k) / 64 * 64),
+                     columns = rows > 64 ? whole.n : std::max<std::int64_t>(96, most / 4 / (rows * whole.k) / 48 * 48);
   for (std::int64_t i = 0; i < whole.m; i += rows)
     for (std::int64_t j = 0; j < whole.n; j += columns) {
       stop.ask();
@@ -180,7 +182,7 @@ void blocks(const Product& p) {
   const auto compute = [&](const Gemm& g) {
     if (small && kernel_small(g)) return;
     if (least) return wide ? tiny<double>(g) : tiny<float>(g);
-    if (!p.stop || g.m * g.n * g.k <= kLong) return kernel(g);
+    if (!p.stop || g.m * g.n * g.k <= long_for(item)) return kernel(g);
     in_parts(g, item, sum, kernel, *p.stop);
   };
   spread(
