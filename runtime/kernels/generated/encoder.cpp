@@ -5,18 +5,18 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/kernels/generated/quotients.h"
+#include "runtime/kernels/generated/sums.h"
 #include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime::generated {
 namespace {
 
 // Writes the code. AVX-512, whose comparisons give masks of bits, has twice the registers and the bytes of AVX2.
-class Encoder : public Quotients {
+class Encoder : public Sums {
  public:
   Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, bool one,
           bool full, int free, ExecutableMemory& memory)
-      : Quotients(formula, operands, one, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
+      : Sums(formula, operands, one, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
     const std::size_t n = f_.nodes.size();
     for (std::size_t i = 0; i < n; ++i) {
       const Node& node = f_.nodes[i];
@@ -34,7 +34,6 @@ class Encoder : public Quotients {
     find_divisors();
   }
 
-  std::size_t slot_bytes() const { return (f_.nodes.size() + 1 + slots_of_divisors()) * index(vector_); }
   int lanes() const { return lanes_ * (stored_.back().vector + 1); }  // of a turn
 
   void write() {
@@ -43,9 +42,8 @@ class Encoder : public Quotients {
     push(rbp);
     mov(rbp, rsp);
     for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
-    for (const Stored& s : stored_)
-      if (s.sum && s.vector == 0) sums_.push_back(s.operand);
-    sub(rsp, static_cast<std::uint32_t>(slot_bytes() + sums_.size() * kSumBytes));
+    find_sums(stored_);
+    sub(rsp, static_cast<std::uint32_t>(slot_bytes() + sum_bytes()));
     and_(rsp, -vector_);
     for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
@@ -55,7 +53,7 @@ class Encoder : public Quotients {
       if (node.op == Op::Constant && stays(id)) vmovups(in(id), constant(node.kind, node.value));
     }
     begin_divisors();
-    for (std::size_t i = 0; i < sums_.size(); ++i) begin_sum(i);
+    begin_sums();
     xor_(ecx, ecx);
     Xbyak::Label again;
     align(32);
@@ -71,7 +69,7 @@ class Encoder : public Quotients {
     add(rcx, lanes());
     cmp(rcx, rsi);
     jb(again, T_NEAR);
-    for (std::size_t i = 0; i < sums_.size(); ++i) end_sum(i);
+    end_sums();
     lea(rsp, ptr[rbp - static_cast<int>(8 * saved)]);
     for (std::size_t i = saved; i-- > 0;) pop(Xbyak::Reg64(kBases[kFree + i]));
     pop(rbp);
@@ -334,51 +332,6 @@ class Encoder : public Quotients {
     give(id, r);
   }
 
-  // ---- sums of all elements, in kSumLanes lanes in memory, element i in lane i mod kSumLanes, the lanes by halves:
-  // the order of vector/reduce_loops.cpp. -0 changes nothing that is added to it.
-  static constexpr int kSumLanes = 64;
-  static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
-  Xbyak::RegExp sum_at(std::size_t i) const { return rsp + static_cast<int>(slot_bytes() + i * kSumBytes); }
-  int sum_item(std::size_t i) const { return static_cast<int>(bytes_of(operands_[sums_[i]].kind)); }
-  void begin_sum(std::size_t i) {
-    const bool single = sum_item(i) == 4;
-    vmovups(Ymm(0), constant(single ? Kind::F32 : Kind::F64, single ? 0x80000000u : std::uint64_t{1} << 63));
-    for (int at = 0; at < kSumLanes * sum_item(i); at += 32) vmovups(ptr[sum_at(i) + at], Ymm(0));
-  }
-  void add_to_sum(const Stored& s) {
-    const auto i = static_cast<std::size_t>(std::find(sums_.begin(), sums_.end(), s.operand) - sums_.begin());
-    const Xmm x = held(s.node);
-    const Xmm sum = in(take(), operands_[s.operand].kind);
-    lea(eax, ptr[rcx + s.vector * lanes_]);
-    and_(eax, kSumLanes - 1);
-    const Address at = ptr[sum_at(i) + rax * sum_item(i)];
-    vmovups(sum, at);
-    sum_item(i) == 4 ? vaddps(sum, sum, x) : vaddpd(sum, sum, x);
-    vmovups(at, sum);
-    pinned_ = 0;
-  }
-  void end_sum(std::size_t i) {
-    const bool single = sum_item(i) == 4;
-    const auto add_up = [&](const Xmm& x, const Xbyak::Operand& y) { single ? vaddps(x, x, y) : vaddpd(x, x, y); };
-    int vectors = kSumLanes * sum_item(i) / 64;  // of the first half of the lanes
-    for (int v = 0; v < vectors; ++v) {
-      vmovups(Ymm(v), ptr[sum_at(i) + 32 * v]);
-      add_up(Ymm(v), ptr[sum_at(i) + 32 * (v + vectors)]);
-    }
-    for (vectors /= 2; vectors >= 1; vectors /= 2)
-      for (int v = 0; v < vectors; ++v) add_up(Ymm(v), Ymm(v + vectors));
-    vextractf128(Xmm(1), Ymm(0), 1);
-    add_up(Xmm(0), Xmm(1));
-    vunpckhpd(Xmm(1), Xmm(0), Xmm(0));
-    add_up(Xmm(0), Xmm(1));
-    if (single) {
-      vmovshdup(Xmm(1), Xmm(0));
-      add_up(Xmm(0), Xmm(1));
-    }
-    const Address to = ptr[base(sums_[i])];
-    single ? vmovss(to, Xmm(0)) : vmovsd(to, Xmm(0));
-  }
-
   void store(const Stored& s) {
     const Xmm x = held(s.node);
     const Operand& o = operands_[s.operand];
@@ -406,8 +359,7 @@ class Encoder : public Quotients {
   }
 
   std::span<const Stored> stored_;
-  std::vector<bool> waits_;        // of each node: it is computed where it is read
-  std::vector<std::size_t> sums_;  // operands
+  std::vector<bool> waits_;  // of each node: it is computed where it is read
   bool masks_;
 };
 

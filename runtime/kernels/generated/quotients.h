@@ -21,8 +21,8 @@ class Quotients : public Registers {
       if (lanes_ == 16 && n.op == Op::Div && n.kind == Kind::F32 && !uses_[i].empty() && is_same(n.b) && !find(n.b))
         divisors_.push_back({n.b});
     }
+    more_slots_ += 2 * divisors_.size();
   }
-  std::size_t slots_of_divisors() const { return 2 * divisors_.size(); }
   void begin_divisors() {
     for (Divisor& d : divisors_) {
       d.inverse = slots_++, d.allowed = slots_++;

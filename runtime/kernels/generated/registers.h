@@ -94,6 +94,8 @@ class Registers : public Xbyak::CodeGenerator {
     if (it == constants_.end()) constants_.emplace_back(kind, bits);
     return ptr[rip + pool_ + at * vector_];
   }
+  // Of vectors, on the stack: one for each node at most, and those that others want.
+  std::size_t slot_bytes() const { return (f_.nodes.size() + 1 + more_slots_) * index(vector_); }
   Address slot(int s) { return ptr[rsp + s * vector_]; }
   Address on_stack(NodeId id) { return slot(slot_[index(id)]); }
 
@@ -192,6 +194,7 @@ class Registers : public Xbyak::CodeGenerator {
   Address there_ = ptr[rsp];
   Xmm here_;
   std::uint32_t pinned_ = 0;
+  std::size_t more_slots_ = 0;
   int now_ = 0, slots_ = 0, lanes_ = 0;  // now: the node whose code is written
   int registers_, vector_;               // their number; bytes of each
   bool one_;

@@ -1,0 +1,71 @@
+// Sums of all elements, in kSumLanes lanes in memory, element i in lane i mod kSumLanes, the lanes by halves: the order
+// of vector/reduce_loops.cpp.
+#pragma once
+#include "runtime/kernels/generated/quotients.h"
+
+namespace shard::runtime::generated {
+
+class Sums : public Quotients {
+ protected:
+  using Quotients::Quotients;
+
+  void find_sums(std::span<const Stored> stored) {
+    for (const Stored& s : stored)
+      if (s.sum && s.vector == 0) sums_.push_back(s.operand);
+  }
+  std::size_t sum_bytes() const { return sums_.size() * kSumBytes; }
+  void begin_sums() {
+    for (std::size_t i = 0; i < sums_.size(); ++i) begin_sum(i);
+  }
+  void add_to_sum(const Stored& s) {
+    const auto i = static_cast<std::size_t>(std::find(sums_.begin(), sums_.end(), s.operand) - sums_.begin());
+    const Xmm x = held(s.node);
+    const Xmm sum = in(take(), operands_[s.operand].kind);
+    lea(eax, ptr[rcx + s.vector * lanes_]);
+    and_(eax, kSumLanes - 1);
+    const Address at = ptr[sum_at(i) + rax * sum_item(i)];
+    vmovups(sum, at);
+    sum_item(i) == 4 ? vaddps(sum, sum, x) : vaddpd(sum, sum, x);
+    vmovups(at, sum);
+    pinned_ = 0;
+  }
+  void end_sums() {
+    for (std::size_t i = 0; i < sums_.size(); ++i) end_sum(i);
+  }
+
+ private:
+  static constexpr int kSumLanes = 64;
+  static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
+  Xbyak::RegExp sum_at(std::size_t i) const { return rsp + static_cast<int>(slot_bytes() + i * kSumBytes); }
+  int sum_item(std::size_t i) const { return static_cast<int>(bytes_of(operands_[sums_[i]].kind)); }
+  void begin_sum(std::size_t i) {  // with -0, which changes nothing that is added to it
+    const bool single = sum_item(i) == 4;
+    vmovups(Ymm(0), constant(single ? Kind::F32 : Kind::F64, single ? 0x80000000u : std::uint64_t{1} << 63));
+    for (int at = 0; at < kSumLanes * sum_item(i); at += 32) vmovups(ptr[sum_at(i) + at], Ymm(0));
+  }
+  void end_sum(std::size_t i) {
+    const bool single = sum_item(i) == 4;
+    const auto add_up = [&](const Xmm& x, const Xbyak::Operand& y) { single ? vaddps(x, x, y) : vaddpd(x, x, y); };
+    int vectors = kSumLanes * sum_item(i) / 64;  // of the first half of the lanes
+    for (int v = 0; v < vectors; ++v) {
+      vmovups(Ymm(v), ptr[sum_at(i) + 32 * v]);
+      add_up(Ymm(v), ptr[sum_at(i) + 32 * (v + vectors)]);
+    }
+    for (vectors /= 2; vectors >= 1; vectors /= 2)
+      for (int v = 0; v < vectors; ++v) add_up(Ymm(v), Ymm(v + vectors));
+    vextractf128(Xmm(1), Ymm(0), 1);
+    add_up(Xmm(0), Xmm(1));
+    vunpckhpd(Xmm(1), Xmm(0), Xmm(0));
+    add_up(Xmm(0), Xmm(1));
+    if (single) {
+      vmovshdup(Xmm(1), Xmm(0));
+      add_up(Xmm(0), Xmm(1));
+    }
+    const Address to = ptr[base(sums_[i])];
+    single ? vmovss(to, Xmm(0)) : vmovsd(to, Xmm(0));
+  }
+
+  std::vector<std::size_t> sums_;  // operands
+};
+
+}  // namespace shard::runtime::generated
