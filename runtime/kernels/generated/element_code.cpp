@@ -177,11 +177,13 @@ class Maker {
       operands_.push_back({*kind_of(p_.types[reg]), truth, false});
     }
     if (!stored.empty()) {
-      ElementCode::Part part{first_, s, encode(formula_, operands_, stored, turn()), std::move(places_), of_row_};
+      const bool by_row = std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });
+      ElementCode::Part part{
+          first_,  s,     encode(formula_, operands_, stored, turn(), by_row ? p_.row : p_.count), std::move(places_),
+          of_row_, by_row};
       if (p_.few)
         made_->several =
             std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_), std::move(stored), turn());
-      part.by_row = std::any_of(part.places.begin(), part.places.end(), [](const auto& p) { return p.of_row; });
       part.padded = of_row_ && std::all_of(part.places.begin(), part.places.end(),
                                            [&](const auto& p) { return p.spread || !outside_[p.reg]; });
       if (part.code.run)

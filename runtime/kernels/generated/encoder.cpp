@@ -392,14 +392,12 @@ std::pair<Unrolled, int> unrolled(const Formula& given, std::span<const Operand>
 }  // namespace
 
 MachineCode encode(const Formula& given, std::span<const Operand> operands, std::span<const Stored> given_stored,
-                   Turn turn) {
+                   Turn turn, std::int64_t elements) {
   // Few elements hardly fill vectors of half the width.
   const bool full = turn == Turn::Vectors && has_avx512();
-  const auto [made, free] = unrolled(given, operands, given_stored,
-                                     turn != Turn::Vectors ? 1
-                                     : full                ? 4
-                                                           : 2,
-                                     full ? 32 : 16);
+  int vectors = turn != Turn::Vectors ? 1 : full ? 4 : 2;
+  while (vectors > 1 && elements <= vectors / 2 * (full ? 16 : 8)) vectors /= 2;
+  const auto [made, free] = unrolled(given, operands, given_stored, vectors, full ? 32 : 16);
   const auto& [formula, stored] = made;
   constexpr std::size_t kEach = 200, kSum = 1024,
                         kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else

@@ -22,7 +22,8 @@ struct MachineCode {
 enum class Turn : std::uint8_t { Element, Vector, Vectors };
 
 bool can_encode();  // the processor has what the code needs, and SHARD_ISA allows it
-MachineCode encode(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored,
-                   Turn turn);
+// `elements`: of a run, at most.
+MachineCode encode(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, Turn turn,
+                   std::int64_t elements);
 
 }  // namespace shard::runtime::generated

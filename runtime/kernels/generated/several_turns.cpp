@@ -49,7 +49,7 @@ SeveralTurns::Made SeveralTurns::make(const std::vector<Way>& ways) const {
       if (last || ways[s.operand].moves) stored.push_back({written[s.operand], place[s.operand]});
     }
   }
-  made.code = encode(whole, operands, stored, turn_);
+  made.code = encode(whole, operands, stored, turn_, 1);
   made.turns.code = made.code.run, made.turns.turns = static_cast<std::int64_t>(turns);
   return made;
 }
