@@ -241,13 +241,24 @@ ElementTurns ElementCode::turns(std::size_t inputs, std::int64_t count, std::arr
     for (const auto& [moved, bytes] : moving)
       if (moved == operand) moves.emplace_back(i, bytes), ways[i].moves = true;
   }
+  // What a turn reads is all of what the one before has written, or nothing of it.
+  const auto overlap = [&](std::size_t i, std::size_t o) {
+    const auto end = [&](std::size_t odd, std::size_t k) {
+      return at[odd][k] + (part.places[k].spread ? 1 : count) * part.places[k].item;
+    };
+    for (std::size_t odd : {0, 1})
+      for (std::size_t other : {0, 1})
+        if (at[odd][i] < end(other, o) && at[other][o] < end(odd, i)) return true;
+    return false;
+  };
   bool apart = several != nullptr;
   for (std::size_t i = 0; i < part.places.size(); ++i)
     for (std::size_t o = 0; o < part.places.size(); ++o) {
       if (part.places[i].stored || !part.places[o].stored || ways[i].moves || ways[o].moves) continue;
-      const bool next = at[1][i] == at[0][o] && at[0][i] == at[1][o];
-      if (next) ways[i].from = static_cast<int>(o);
-      apart = apart && (next ? !part.places[i].spread : at[0][i] != at[0][o] && at[1][i] != at[1][o]);
+      if (at[1][i] == at[0][o] && at[0][i] == at[1][o] && !part.places[i].spread)
+        ways[i].from = static_cast<int>(o);
+      else
+        apart = apart && !overlap(i, o);
     }
   return {part.code.run, count, std::move(at), std::move(moves), apart ? several->find(ways) : nullptr};
 }

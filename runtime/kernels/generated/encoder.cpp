@@ -377,7 +377,7 @@ bool can_encode() {
 
 namespace {
 
-constexpr int kSpare = 4;  // registers of operands that are read where they are needed
+constexpr int kSpare = 6;  // registers of operands that are read where they are needed
 
 // As many vectors side by side as the registers hold.
 std::pair<Unrolled, int> unrolled(const Formula& given, std::span<const Operand> operands,
