@@ -115,8 +115,13 @@ void plain(const Product& p) {
 
 std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
-// Multiplications of f32 and what is shorter: some 60 ms with AVX-512, 0.2 s without. Of f64 half as many.
+// Multiplications of f32 and what is shorter: some 60 ms with AVX-512, 0.2 s without; with sanitizers 0.5 s. Of f64
+// half as many.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::int64_t kLong = std::int64_t{1} << 29;
+#else
 constexpr std::int64_t kLong = std::int64_t{1} << 32;
+#endif
 std::int64_t long_for(std::int64_t item) { return item == 8 ? kLong / 2 : kLong; }
 
 // A long block by parts, between which the run may be stopped. The same bits: rows are cut at multiples of 64, columns,
