@@ -279,10 +279,10 @@ void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row)
 
 // Whole vectors where the elements lie; the rest in memory of a turn's size, brought there and back.
 void ElementCode::Part::some(unsigned char** at, std::int64_t n) const {
-  const std::int64_t over = padded ? code.lanes - 1 : 0;
-  const std::int64_t rest = (n + over) & (code.lanes - 1), most = n + over - rest;  // lanes: a power of two
+  if (padded) return code.run(at, (n + code.lanes - 1) & -code.lanes);  // lanes: a power of two
+  const std::int64_t rest = n & (code.lanes - 1), most = n - rest;
   if (most > 0) code.run(at, most);
-  if (padded || rest == 0) return;
+  if (rest == 0) return;
   constexpr std::size_t kVectors = 512;  // of a turn at most, in bytes
   alignas(kVectors) std::array<unsigned char, kVectors * kMostOperands> room;
   std::array<unsigned char*, kMostOperands> small;

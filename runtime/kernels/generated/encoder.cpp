@@ -397,7 +397,7 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   const bool full = turn == Turn::Vectors && has_avx512();
   int vectors = turn != Turn::Vectors ? 1 : full ? 4 : 2;
   while (vectors > 1 && elements <= vectors / 2 * (full ? 16 : 8)) vectors /= 2;
-  const auto [made, free] = unrolled(given, operands, given_stored, vectors, full ? 32 : 16);
+  const auto [made, free] = unrolled(given, operands, given_stored, vectors, Encoder::how_many(full));
   const auto& [formula, stored] = made;
   constexpr std::size_t kEach = 200, kSum = 1024,
                         kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else

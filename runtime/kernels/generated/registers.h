@@ -21,6 +21,9 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 class Registers : public Xbyak::CodeGenerator {
+ public:
+  static constexpr int how_many(bool full) { return full ? kMost : kMost / 2; }
+
  protected:
   // `one`: a turn is of one element; `full`: the registers of AVX-512, else those of AVX2, of which there are half of
   // half the bytes.
@@ -31,7 +34,7 @@ class Registers : public Xbyak::CodeGenerator {
         uses_(formula.nodes.size()),
         register_(formula.nodes.size(), kNone),
         slot_(formula.nodes.size(), kNone),
-        registers_(full ? kMost : kMost / 2),
+        registers_(how_many(full)),
         vector_(full ? 64 : 32),
         one_(one) {
     holds_.fill(kNone);

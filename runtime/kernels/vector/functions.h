@@ -93,21 +93,6 @@ SHARD_LOOP F with_sign(F x, F s) {
 }
 inline constexpr float kInf = __builtin_inff(), kNan = __builtin_nanf("");
 
-// The nearest integer n as a float, and as bits whose last ones are n + 127, for |n| < 2^21. Adding 1.5 * 2^23 to a
-// float leaves the integer in its low bits.
-inline constexpr float kMagic = 12582912.0f + 127.0f;
-inline constexpr std::uint32_t kMagicBits = 0x4b400000u + 127u;
-template <class F, class U>
-struct Nearest {
-  F f;
-  U bits;
-};
-template <Single F>
-SHARD_LOOP auto nearest(F x, float times) {  // of the product, which is not halfway between two for |n| < 1000
-  const F t = fused(x, F(times), F(kMagic));
-  return Nearest{t - kMagic, bits(t)};
-}
-
 // p[0] x^n + ... + p[n]
 template <Single F, class... P>
 SHARD_LOOP F polynomial(F x, float first, P... rest) {
@@ -128,17 +113,22 @@ SHARD_LOOP F expm1_core(F r) {
                  8.333271369e-03f * q * q * q * q, 4.166634008e-02f * q * q * q, 1.666666716e-01f * q * q, 0.5f * q);
   return fused(r * r, p, r);
 }
+// Adding 1.5 * 2^23 to a float leaves the nearest integer in its low bits; with 127 more, the exponent field of 2 to
+// the power of that integer.
+inline constexpr float kMagic = 12582912.0f + 127.0f;
+inline constexpr std::uint32_t kMagicBits = 0x4b400000u + 127u;
 template <class F, class U>
 struct Reduced {
   F r, whole;
   U biased;  // `whole` + 127 in the last bits
 };
-// Part x = k ln2 + Part r; ln2 in two parts, the first with 9 bits so that its multiples are exact.
+// Part x = k ln2 + Part r; ln2 in two parts, the first with 9 bits so that its multiples are exact. No x is halfway
+// between two k for |k| < 1000.
 template <int Part, Single F>
 SHARD_LOOP auto reduce_exp(F x) {
   constexpr float q = Part;
-  const auto n = nearest(x, 1.44269504f * q);
-  return Reduced{fused(n.f, F(2.12194440e-4f / q), fused(n.f, F(-0.693359375f / q), x)), n.f, n.bits};
+  const F t = fused(x, F(1.44269504f * q), F(kMagic)), k = t - kMagic;
+  return Reduced{fused(k, F(2.12194440e-4f / q), fused(k, F(-0.693359375f / q), x)), k, bits(t)};
 }
 
 // x * 2^k, by two factors: the result may be subnormal or overflow while one factor may not. `whole`: k as a float.
