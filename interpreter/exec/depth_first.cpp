@@ -176,7 +176,7 @@ class Growth {
 
   // Whether the unit works on each part by itself, and where its values are cut then.
   bool fits(const Unit& u, Known& known) const {
-    if (u.summed || u.effect) return false;
+    if (u.summed || u.effect || u.points.last > 0) return false;
     for (int i : u.nodes)
       if (ir::host_copy(node(i)) != ir::HostCopy::None) return false;
     for (ir::Var v : outputs(u))

@@ -24,6 +24,8 @@ using runtime::Shape;
 
 // A row stays in the first cache, and there are enough of them for all threads, or little is to be done.
 constexpr std::int64_t kLongestRow = 8192, kFewRows = 32, kLittle = 32 * 1024;
+// A reduction of fewer elements, of a dimension so short or of so few columns is done by itself.
+constexpr std::int64_t kMany = 64 * 1024, kLong = 64, kColumns = 16;
 constexpr std::size_t kVisits = 4096;  // of one search for a cycle; beyond it nothing is fused
 
 class Fusion {
@@ -63,7 +65,10 @@ class Fusion {
       else if (with_sums)
         join_sum(static_cast<int>(i));
     }
-    if (with_sums) settle_rows();
+    if (with_sums) {
+      settle_rows();
+      for (std::size_t i = 0; i < g.nodes.size(); ++i) join_maker(static_cast<int>(i));
+    }
   }
 
   std::vector<Unit> ordered() {
@@ -298,6 +303,47 @@ class Fusion {
       if (elementwise(free[k])) join_consumers(free[k], false);
   }
 
+  // A reduction over any dimensions that lie together, of what a program computes: it makes the leaves of it.
+  void join_maker(int i) {
+    const auto& makers = makers_[static_cast<std::size_t>(i)];
+    const Node& n = node(i);
+    if (!n.op->reduces || makers.size() != 1 || !alone(i)) return;
+    const auto group = static_cast<std::size_t>(group_[static_cast<std::size_t>(makers[0])]);
+    if (!points_[group] || summed_[group] || !(members_[group].size() > 1 || elementwise(makers[0])) ||
+        members_[group].size() >= kProgram || again(i) != again(makers[0]))
+      return;
+    const auto with = reducing(*points_[group], n);
+    if (!with) return;
+    points_[group] = with;
+    merge(i, static_cast<int>(group));
+  }
+  bool alone(int i) const {
+    const auto group = static_cast<std::size_t>(group_[static_cast<std::size_t>(i)]);
+    return members_[group].size() == 1 && !summed_[group];
+  }
+  // These points where the node reduces them too.
+  std::optional<Points> reducing(Points p, const Node& n) const {
+    const Shape& shape = type(n.inputs[0]).shape;
+    const runtime::DType dtype = type(n.inputs[0]).dtype;
+    const AxisSet distinct = distinct_[at(n.outputs[0])];
+    if (shape != p.shape || distinct != p.distinct || distinct_[at(n.inputs[0])] != distinct ||
+        runtime::is_narrow(dtype) || runtime::is_complex(dtype))
+      return std::nullopt;
+    std::vector<bool> gone(shape.size(), false);
+    for (const std::int64_t axis : n.attrs.ints("axes")) gone[shape.size() - static_cast<std::size_t>(-axis)] = true;
+    const auto begin = std::find(gone.begin(), gone.end(), true), end = std::find(begin, gone.end(), false);
+    if (begin == end || std::find(end, gone.end(), true) != gone.end()) return std::nullopt;
+    const auto first = static_cast<std::size_t>(begin - gone.begin()),
+               last = static_cast<std::size_t>(end - gone.begin());
+    if (p.last > 0 && (p.first != first || p.last != last)) return std::nullopt;
+    std::int64_t outer = mesh_ ? mesh_->size_of(distinct) : 1, length = 1, inner = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) (d < first ? outer : d < last ? length : inner) *= shape[d];
+    if (length < kLong || outer * length * inner < kMany || (inner < kColumns && inner != 1)) return std::nullopt;
+    if (p.row > 0 && (inner == 1 || last + p.row > shape.size())) return std::nullopt;
+    p.first = first, p.last = last;
+    return p;
+  }
+
   // What uses a node of the group, outside of it and of the other one.
   std::vector<int> users_outside(int group, int other) const {
     std::vector<int> out;
@@ -348,6 +394,15 @@ class Fusion {
 };
 
 }  // namespace
+
+bool Points::reduced_by(const ir::Node& n) const {
+  if (!n.op->reduces || last == 0) return false;
+  const auto axes = n.attrs.ints("axes");
+  return std::all_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    const std::size_t d = shape.size() - static_cast<std::size_t>(-axis);
+    return d >= first && d < last;
+  });
+}
 
 Points::Class Points::of(const runtime::Shape& other) const {
   if (other == shape) return Class::Each;

@@ -19,6 +19,9 @@ struct Points {
   runtime::Shape shape;
   runtime::AxisSet distinct;
   std::size_t row = 0;
+  // Dimensions [first, last), before those of a row, that some nodes reduce to what others read, however long they are.
+  std::size_t first = 0, last = 0;
+  bool reduced_by(const ir::Node& n) const;
 
   enum class Class { Each, OfRow, Other };
   Class of(const runtime::Shape& shape) const;

@@ -102,6 +102,8 @@ class ElementUnit {
       for (ir::Var v : node(k).inputs) last_[v.id] = k;
       inner_.insert(node(k).outputs[0].id);
     }
+    for (std::size_t k = 0; k < nodes_.size(); ++k)
+      if (reduced(k)) last_[node(k).inputs[0].id] = nodes_.size();  // its register stays
   }
 
   void emit() {
@@ -116,7 +118,7 @@ class ElementUnit {
     if (outputs_.empty()) return;
     const bool parts =
         std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return runtime::is_complex(dtype(v)); });
-    if (inputs_.empty() && !parts && program_.row == 0)  // a splat is one number
+    if (inputs_.empty() && !parts && program_.row == 0 && program_.reduced.empty())  // a splat is one number
       constants();
     else
       kernel();
@@ -125,6 +127,7 @@ class ElementUnit {
  private:
   const Node& node(std::size_t k) const { return l_.node(nodes_[k]); }
   bool gives(ir::Var v) const { return l_.needed(v) && !again_.count(v.id); }
+  bool reduced(std::size_t k) const { return unit_.points.reduced_by(node(k)); }
   DType dtype(ir::Var v) const { return l_.type(v).dtype; }
 
   bool is_of_row(ir::Var v) const { return unit_.points.of(l_.type(v).shape) == Points::Class::OfRow; }
@@ -199,6 +202,13 @@ class ElementUnit {
   void instruction(std::size_t k) {
     const Node& n = node(k);
     const ir::Var out = n.outputs[0];
+    if (reduced(k)) {
+      outputs_.push_back(out);
+      program_.outputs.push_back(taken(n, 0, false));
+      program_.reduced.resize(outputs_.size());
+      program_.reduced.back() = n.op->reduces;
+      return;
+    }
     const bool of_row = is_of_row(out);
     std::vector<Register> from;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) from.push_back(taken(n, i, of_row && !n.op->reduces));
@@ -247,31 +257,65 @@ class ElementUnit {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (!program_.is_of_row(program_.inputs[i]) && !is_piece(i)) each.push_back(inputs_[i]);
     Anchors order = order_of(each, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
-    const auto lead = static_cast<int>(shape_.size() - unit_.points.row);
+    const auto lead = static_cast<int>(unit_.points.last > 0 ? unit_.points.first : shape_.size() - unit_.points.row);
     if (std::any_of(order.begin(), order.end(), [&](const Anchor& a) { return a.before > lead; }))
-      order = anchored(distinct, 0);  // a row is not taken apart
-    std::vector<StridedView> made;
+      order = anchored(distinct, 0);  // what is reduced is not taken apart
+    std::vector<StridedView> made, results;
     std::vector<bool> own;
-    for (ir::Var v : outputs_) {
-      const StridedView* wanted = l_.wanted(v, order);
-      made.push_back(wanted ? *wanted : l_.fresh(dtype(v), order, l_.type(v).shape));
-      own.push_back(!wanted);
-    }
     std::vector<View> in, out;
     for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
-    for (const StridedView& p : made) out.push_back(view_of(p, order, mesh));
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+      const ir::Var v = outputs_[o];
+      const StridedView* wanted = l_.wanted(v, order);
+      results.push_back(wanted ? *wanted : l_.fresh(dtype(v), order, l_.type(v).shape));
+      if (o < program_.reduced.size() && program_.reduced[o]) {
+        made.push_back(fresh_leaves(dtype(v), order));
+        own.push_back(false);
+        out.push_back(runtime::contiguous(dtype(v), {points(shape_.size())}, nullptr));
+      } else {
+        made.push_back(results.back());
+        own.push_back(!wanted);
+        out.push_back(view_of(made.back(), order, mesh));
+      }
+    }
     for (std::size_t i = 0; i < in.size(); ++i)
       if (!is_piece(i)) l_.copies(gathered(in[i]));
     for (ElementProgram::Join& j : program_.joins)  // of the views, which have axes before it
       j.dim = static_cast<std::uint16_t>(j.dim + std::count_if(order.begin(), order.end(), [&](const Anchor& a) {
                                            return a.before <= static_cast<int>(j.dim);
                                          }));
+    const std::vector<std::optional<runtime::Reduce>> reduced = program_.reduced;
     ir::BoundKernel run;
     if (!l_.around().measure)
       run =
           RunElements{std::make_shared<runtime::ElementKernel>(std::move(program_), in, out), &l_.around().pool.stop()};
     l_.step(std::move(run), inputs_, made, in_place(made, own, distinct));
-    l_.put(outputs_, made);
+    for (std::size_t o = 0; o < reduced.size(); ++o)
+      if (reduced[o]) join(*reduced[o], made[o], results[o]);
+    l_.put(outputs_, results);
+  }
+
+  // Points of all devices in the first dimensions.
+  std::int64_t points(std::size_t dims) const {
+    const AxisSet distinct = unit_.points.distinct;
+    return runtime::numel(Shape(shape_.begin(), shape_.begin() + static_cast<std::ptrdiff_t>(dims))) *
+           (distinct.empty() ? 1 : l_.mesh()->size_of(distinct));
+  }
+  StridedView fresh_leaves(DType type, const Anchors& order) {
+    const Points& p = unit_.points;
+    const auto from = [&](std::size_t d) {
+      return Shape(shape_.begin() + static_cast<std::ptrdiff_t>(d), shape_.end());
+    };
+    program_.leaves = {runtime::numel(from(p.first)), runtime::numel(from(p.last))};
+    Shape shape(shape_.begin(), shape_.begin() + static_cast<std::ptrdiff_t>(p.first));
+    shape.push_back(program_.leaves.count() * program_.leaves.inner);
+    leaves_ = program_.leaves;
+    return l_.fresh(type, order, std::move(shape));
+  }
+  void join(runtime::Reduce how, const StridedView& leaves, const StridedView& result) {
+    l_.step([l = leaves_, how, type = result.dtype, outer = points(unit_.points.first)](
+                void* const* in, void* const* out) { runtime::join_leaves(l, how, type, outer, in[0], out[0]); },
+            {leaves}, {result});
   }
 
   // An output may go over an input that is read element for element, by nothing else in another way.
@@ -301,6 +345,7 @@ class ElementUnit {
   std::vector<StridedView> inputs_;
   std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants_;
   ir::Vars outputs_;
+  runtime::Leaves leaves_;
 };
 
 }  // namespace

@@ -25,7 +25,16 @@ class Recompute {
  public:
   Recompute(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh,
             const std::vector<Unit>& units)
-      : g_(g), distinct_(distinct), mesh_(mesh), maker_(g.types.size(), -1) {
+      : g_(g), distinct_(distinct), mesh_(mesh), maker_(g.types.size(), -1), readers_(g.types.size(), 0) {
+    for (const Unit& u : units) {
+      std::set<std::int32_t> reads;
+      for (int i : u.nodes)
+        for (ir::Var v : node(i).inputs) reads.insert(v.id);
+      for (int i : u.nodes)
+        for (ir::Var v : node(i).outputs) reads.erase(v.id);
+      for (const std::int32_t id : reads) ++readers_[static_cast<std::size_t>(id)];
+    }
+    for (ir::Var v : g.results) ++readers_[at(v)];
     for (const Unit& u : units)
       for (int i : u.nodes)
         if (u.elementwise && !u.segment && std::holds_alternative<Code>(node(i).op->kernel) &&
@@ -44,13 +53,15 @@ class Recompute {
     for (int i : u.nodes)
       for (ir::Var v : node(i).inputs)
         if (!own_.contains(v.id) && large(v)) reads_.insert(v.id);
-    // The last ones first: what they are made of may be made again in its turn. Then what one more read saves two of.
+    // The last ones first: what they are made of may be made again in its turn. Then what one more read saves two of,
+    // or one that nobody else reads, which is not written then.
     shrink();
     for (const ir::Var more : sources()) {
       const auto before = std::pair(reads_, u.again);
       reads_.insert(more.id);
       shrink();
-      if (reads_.size() >= before.first.size()) std::tie(reads_, u.again) = before;
+      if (reads_.size() > before.first.size() || (reads_.size() == before.first.size() && !spares(before.first)))
+        std::tie(reads_, u.again) = before;
     }
     std::sort(u.again.begin(), u.again.end());
   }
@@ -96,6 +107,14 @@ class Recompute {
     return true;
   }
 
+  // Whether what is read no longer is read by this unit alone; what has a name (checkpoint_name) is to be kept.
+  bool spares(const std::set<std::int32_t>& before) const {
+    return std::any_of(before.begin(), before.end(), [&](std::int32_t id) {
+      return !reads_.contains(id) && readers_[static_cast<std::size_t>(id)] == 1 &&
+             !node(maker_[static_cast<std::size_t>(id)]).attrs.has("name");
+    });
+  }
+
   // Values that the unit does not read and those that it reads are made of.
   ir::Vars sources() const {
     ir::Vars out;
@@ -112,6 +131,7 @@ class Recompute {
   const std::vector<runtime::AxisSet>& distinct_;
   const runtime::Mesh* mesh_;
   std::vector<int> maker_;        // by value: the elementwise node of a program
+  std::vector<int> readers_;      // by value: units that it goes to, and who asked for the graph's results
   Unit* unit_ = nullptr;          // and of it, by value:
   std::set<std::int32_t> own_;    // made by its own nodes
   std::set<std::int32_t> reads_;  // large ones from outside

@@ -2,6 +2,7 @@
 #include "runtime/kernels/element_plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace shard::runtime {
@@ -118,6 +119,12 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg, std::int64_t row
     in.fits = n.stride[0][n.rank - 1] == 1 && !in.load;
   if (row > 1 && n.rank == 2 && n.stride[0][0] == 0 && n.size[1] == row && !in.load) in.way = ElementPlan::Way::Row;
   if (in.way == ElementPlan::Way::Gather && n.rank > 1) in.turned = turned(n, in.item);
+  std::int64_t inner = 1;
+  for (int d = n.rank; d-- > 0 && in.way == ElementPlan::Way::Gather; inner *= n.size[d])
+    if (n.stride[0][d] == 0 && d + 1 < n.rank) {
+      in.cycle = inner, in.cycles = inner * n.size[d];
+      break;
+    }
   return in;
 }
 
@@ -133,6 +140,7 @@ ElementPlan::Input make_piece(const ElementProgram::Join& join, std::size_t k, s
   out.fits = out.nest.stride[0][out.nest.rank - 1] == 1 && !out.load;
   out.way = ElementPlan::Way::Gather;
   out.turned = false;
+  out.cycle = 0;
   const auto line = [&](const View& v) {  // elements from one index before the dimension to the next
     return numel(Shape(v.shape.begin() + join.dim, v.shape.end()));
   };
@@ -177,6 +185,10 @@ void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<c
     return r < p.registers.size() && held_bytes(p.registers[r]) == held_bytes(v.dtype) && points(r, v) == count;
   };
   bool good = true;
+  for (std::size_t i = 0; i < p.reduced.size(); ++i)
+    good = good && (!p.reduced[i] ||
+                    (i < out.size() && !is_narrow(out[i].dtype) && !p.is_of_row(p.outputs[i]) && p.leaves.length > 0 &&
+                     count % p.leaves.length == 0 && p.leaves.length % p.leaves.inner == 0));
   for (const ElementProgram::Join& j : p.joins) check_join(p, j, in, count);
   for (std::size_t i = 0; i < in.size(); ++i) good = good && (join_of(p, i) || fits(p.inputs[i], in[i]));
   for (std::size_t i = 0; i < out.size(); ++i) good = good && fits(p.outputs[i], out[i]);
@@ -252,28 +264,53 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     steps.push_back(make_step(p, i, names));
     cost += p.is_of_row(i.dst) && !i.reduce ? 0 : steps.back().cost;
   }
-  for (std::size_t i = 0; i < out.size(); ++i)
+  leaves = p.leaves;
+  for (std::size_t i = 0; i < out.size(); ++i) {
     outputs.push_back({names.read(p.outputs[i]), static_cast<std::uint8_t>(size_of(out[i].dtype)), false, false,
                        table.narrow(out[i].dtype).store});
+    if (i < p.reduced.size() && p.reduced[i])
+      outputs.back().reduce = std::make_shared<const ReducePlan>(reduce_plan(*p.reduced[i], out[i].dtype));
+  }
+  std::size_t cycles = 0;
+  for (Input& i : inputs)
+    if (i.cycle > kTile || cycles == kCycles || (row > 1 && names.of_row[i.reg]))
+      i.cycle = 0;
+    else if (i.cycle > 0)
+      i.memo = cycles++;
   of_row = std::move(names.of_row);
   types = std::move(names.types);
   const auto wide = [&](std::uint16_t r) { return static_cast<std::uint8_t>(held_bytes(types[r])); };
   for (Step& s : steps) s.wide = {wide(s.a), wide(s.b), wide(s.c), wide(s.dst)};
   place_registers();
-  if (row > 1) tile = kTileOfRows;
-  while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
-  while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
-  if (row > 1) tile = std::max<std::int64_t>(tile / row, 1) * row;
+  size_tile();
   const auto room = [](std::int64_t n) { return static_cast<std::size_t>((n + 15) / 16 * 16); };
   for (std::size_t r = 0; r < slot.size(); ++r)
     offset.push_back(of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile));
   scratch_bytes = slot_bytes * room(tile) + row_bytes * room(tile / row);
+  for (Output& o : outputs)
+    if (o.reduce) o.lanes = std::exchange(scratch_bytes, scratch_bytes + Leaves::kLanes * 8);
   few = count <= kLeastTile && row == 1 && slot.size() <= kFewRegisters &&
         slot_bytes * static_cast<std::size_t>(kLeastTile) <= kFewBytes &&
         std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; });
   for (const Constant& c : constants)
     for (std::int64_t i = 0; few && i < kLeastTile; ++i)
       filled.insert(filled.end(), c.value.begin(), c.value.begin() + c.item);
+}
+
+void ElementPlan::size_tile() {
+  if (row > 1) tile = kTileOfRows;
+  while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
+  while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
+  std::int64_t whole = row;  // a tile is of whole rows, and of whole cycles where it has room for them
+  for (Input& i : inputs) {
+    if (i.cycle == 0) continue;
+    const std::int64_t both = std::lcm(whole, i.cycle);
+    if (both <= std::max(tile, row) && (both == row || i.cycle % kLeastTile == 0))
+      whole = both;
+    else
+      i.cycle = 0;
+  }
+  tile = std::max<std::int64_t>(tile / whole, 1) * whole;
 }
 
 // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.
@@ -291,7 +328,7 @@ void ElementPlan::place_registers() {
   }
   for (const Constant& c : constants) dies[c.reg] = end;  // filled once for many tiles
   for (const Input& i : inputs)
-    if (i.once()) dies[i.reg] = end;
+    if (i.once() || i.cycle > 0) dies[i.reg] = end;
   for (Output& o : outputs) {
     use(o.reg, end);
     if (o.reg < inputs.size()) inputs[o.reg].kept = true;
@@ -300,6 +337,7 @@ void ElementPlan::place_registers() {
     if (!steps[s].run && !steps[s].rows) dies[steps[s].a] = std::max(dies[steps[s].a], dies[steps[s].dst]);
   std::vector<bool> placed(registers, false);
   for (Output& o : outputs) {
+    if (o.reduce) continue;
     o.in_place = born[o.reg] > 0 && !placed[o.reg] && !o.store;
     o.early = born[o.reg] < last_input_read;
     placed[o.reg] = true;

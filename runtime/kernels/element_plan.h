@@ -33,6 +33,10 @@ struct ElementPlan {
     // on. 0: it is none. `pieces`: of the last one, how many there are.
     std::int64_t begin = 0, length = 0, period = 0;
     int pieces = 0;
+    // Gather: each `cycle` elements are the same in every stretch of `cycles`; once brought they stay (0: there is
+    // none).
+    std::int64_t cycle = 0, cycles = 0;
+    std::size_t memo = 0;                                                // of these inputs, which
     bool once() const { return way == Way::Scalar || way == Way::Row; }  // is filled once for many tiles
   };
   struct Constant {
@@ -57,6 +61,8 @@ struct ElementPlan {
     bool in_place = false;  // computed straight into memory
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
     Loop store = nullptr;   // of narrow floats: from f32
+    std::shared_ptr<const ReducePlan> reduce = nullptr;  // leaves are made of it
+    std::size_t lanes = 0;                               // for which these are at so many bytes of the scratch
   };
   static constexpr std::int64_t kTile = 512;         // elements, or those of a longer row
   static constexpr std::int64_t kTileOfRows = 2048;  // where short rows are done together
@@ -69,6 +75,7 @@ struct ElementPlan {
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
   static constexpr std::size_t kFewBytes = 4 * 1024;   // of slots for kLeastTile elements
   static constexpr std::size_t kFewRegisters = 128;
+  static constexpr std::size_t kCycles = 8;                           // inputs at most
   static constexpr std::int64_t kPanel = 16, kPanelLine = 16 * 1024;  // lines; their length at most, in bytes
 
   std::int64_t count = 1, tile = kTile;
@@ -90,11 +97,13 @@ struct ElementPlan {
   std::int64_t held(std::size_t r, std::int64_t n) const { return row > 1 && of_row[r] ? n / row : n; }
   std::vector<std::size_t> offset;  // of each register: bytes in the scratch of a tile
   std::size_t scratch_bytes = 0;
+  Leaves leaves;
 
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
 
  private:
   void place_registers();
+  void size_tile();
 };
 
 }  // namespace shard::runtime

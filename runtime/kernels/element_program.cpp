@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 
 #include "runtime/kernels/element_plan.h"
 #include "runtime/kernels/generated/element_code.h"
@@ -238,8 +239,22 @@ class Run {
     }
   }
 
+  // Whether input i is in its place already, as another tile has left it; else it will be.
+  bool left(const ElementPlan::Input& in, std::int64_t at, std::int64_t n) {
+    Left& left = left_[in.memo];
+    const Left now{at % in.cycle == 0 && (at + n - 1) / in.cycles == at / in.cycles ? at / in.cycles : -1, n};
+    if (now.stretch >= 0 && now.stretch == left.stretch && n <= left.elements) return true;
+    left = now;
+    return false;
+  }
+
   void load(std::size_t i, std::int64_t at, std::int64_t n, std::uint16_t reg) {
     const ElementPlan::Input& in = p_.inputs[i];
+    if (in.cycle > 0) {
+      reg_[reg] = home(reg);
+      if (!left(in, at, n)) fetch(i, at, n, static_cast<unsigned char*>(reg_[reg]));
+      return;
+    }
     const std::size_t item = in.item;
     const unsigned char* data = static_cast<const unsigned char*>(inputs_[i]);
     const unsigned char* dense = nullptr;
@@ -312,6 +327,11 @@ class Run {
     code_ ? generated_steps(n) : steps(n);
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
+      if (o.reduce) {
+        add_to_leaves(p_.leaves, *o.reduce, at, n, static_cast<const unsigned char*>(reg_[o.reg]), scratch_ + o.lanes,
+                      static_cast<unsigned char*>(outputs_[i]));
+        continue;
+      }
       const std::int64_t many = p_.held(o.reg, n);
       unsigned char* to = target(i, at);
       if (o.store)
@@ -357,6 +377,10 @@ class Run {
   void** reg_;
   unsigned char* scratch_;
   Panel* panels_ = nullptr;  // of each input, where any is transposed
+  struct Left {
+    std::int64_t stretch = -1, elements = 0;  // of inputs that repeat: of which one, and how many lie in their place
+  };
+  std::array<Left, ElementPlan::kCycles> left_ = {};
 };
 
 }  // namespace
@@ -432,9 +456,12 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
-  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces) / p.tile * p.tile;
+  const bool reduces =
+      std::any_of(p.outputs.begin(), p.outputs.end(), [](const auto& o) { return o.reduce != nullptr; });
+  const std::int64_t least = reduces ? std::lcm(p.leaves.together(p.count), p.row) : p.tile;
+  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces) / least * least;
   spread(
-      p.count, std::max(p.tile, piece),
+      p.count, std::max(least, piece),
       [&](std::int64_t from, std::int64_t to) {
         const std::size_t bytes = p.scratch_bytes;
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {

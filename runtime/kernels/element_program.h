@@ -16,6 +16,7 @@
 #include "runtime/array/stop.h"
 #include "runtime/array/view.h"
 #include "runtime/kernels/codes.h"
+#include "runtime/kernels/leaves.h"
 
 namespace shard::runtime {
 
@@ -46,6 +47,10 @@ struct ElementProgram {
     std::uint16_t first, count, dim;
   };
   std::vector<Join> joins = {};
+  // Outputs that are reduced over all of what `leaves` says, of types that are held as they are: the view is of the
+  // elements, and the leaves (of this layout) are written. One for each output; where it is shorter: none.
+  std::vector<std::optional<Reduce>> reduced = {};
+  Leaves leaves = {};
   bool is_of_row(std::uint16_t r) const { return r < of_row.size() && of_row[r]; }
 };
 

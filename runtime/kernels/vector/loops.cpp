@@ -19,18 +19,30 @@ SHARD_LOOP bool IsInf(Integer auto) { return false; }
 SHARD_LOOP bool IsFinite(Integer auto) { return true; }
 SHARD_LOOP auto Max(Integer auto x, Integer auto y) { return x > y ? x : y; }
 SHARD_LOOP auto Min(Integer auto x, Integer auto y) { return x < y ? x : y; }
+// The divisor, or 1 where the quotient would not be a T.
+template <Integer T>
+SHARD_LOOP T divisor(T y) {
+  return y == 0 || (kSigned<T> && y == static_cast<T>(-1)) ? T{1} : y;
+}
+// By a divisor as above. A double holds what has few bits; its quotient, though rounded, has the same whole part, and
+// processors have vectors of these.
+template <Integer T>
+SHARD_LOOP T quotient(T x, T y) {
+  if constexpr (sizeof(T) < 4 || (sizeof(T) == 4 && kSigned<T>))
+    return static_cast<T>(static_cast<std::int32_t>(static_cast<double>(x) / static_cast<double>(y)));
+  else
+    return static_cast<T>(x / y);
+}
 template <Integer T>
 SHARD_LOOP T Div(T x, T y) {
-  if (y == 0) return static_cast<T>(-1);
-  if (kSigned<T> && y == static_cast<T>(-1)) return Neg(x);
-  return static_cast<T>(x / y);
+  const T q = quotient(x, divisor(y)), by_one = kSigned<T> && y == static_cast<T>(-1) ? Neg(x) : q;
+  return y == 0 ? static_cast<T>(-1) : by_one;
 }
 SHARD_LOOP auto Reciprocal(Integer auto x) { return Div(decltype(x){1}, x); }
 template <Integer T>
 SHARD_LOOP T remainder(T x, T y) {
-  if (y == 0) return x;
-  if (kSigned<T> && y == static_cast<T>(-1)) return 0;
-  return static_cast<T>(x % y);
+  const T by = divisor(y), r = static_cast<T>(ring(x) - ring(quotient(x, by)) * ring(by));
+  return y == 0 ? x : r;
 }
 template <Integer T>
 SHARD_LOOP T FloorDiv(T x, T y) {
