@@ -181,6 +181,48 @@ TEST_CASE("a program of rows has the bits that its operations have one by one, r
     }
 }
 
+TEST_CASE("a long reduction is one instruction with what makes its elements") {
+  // Of columns; of everything; in the middle, whose mean is subtracted: then the difference is made twice, not kept.
+  const auto loss = [](const runtime::Shape& shape, const ir::Ints& axes) {
+    return graph({f32(shape), f32(shape)}, [&](Builder& b, const Vars& in) {
+      Var d = b.call("tanh", {ir::sub(b, in[0], in[1])});
+      return Vars{ir::reduce_sum(b, ir::mul(b, d, d), axes), b.call("reduce_max", {ir::mul(b, d, d)}, {{"axes", axes}}),
+                  d};
+    });
+  };
+  for (const auto& [shape, axes] : std::vector<std::pair<runtime::Shape, ir::Ints>>{{{1000, 80}, {-2}},
+                                                                                    {{300, 301}, {-1, -2}},
+                                                                                    {{90001}, {-1}},
+                                                                                    {{3, 500, 64}, {-2}},
+                                                                                    {{10, 100, 100}, {-3, -2}}}) {
+    const Graph g = loss(shape, axes);
+    INFO(runtime::to_string(shape));
+    CHECK(units(g).size() == 1);
+    check_order(g);
+    const Arrays given{numbers(f32(shape), 1), numbers(f32(shape), 2)};
+    CHECK(flat(execute(g, given, nullptr, {})) == flat(execute(g, given, nullptr, {}, true)));
+  }
+  CHECK(units(loss({1000, 8}, {-2})).size() > 1);         // few columns
+  CHECK(units(loss({40, 8, 300}, {-3, -1})).size() > 1);  // not side by side
+  CHECK(units(loss({40, 2000}, {-2})).size() > 1);        // a short dimension
+}
+
+TEST_CASE("long reductions of parts on devices") {
+  MeshRef m = mesh({{"X", 2}, {"Y", 2}});
+  const Type x = f32({400, 512});
+  for (const ir::Ints& axes : {ir::Ints{-2}, ir::Ints{-1, -2}}) {
+    const Graph g = graph({x}, [&](Builder& b, const Vars& in) {
+      Var c = b.call("tanh", {in[0]});
+      return Vars{ir::reduce_sum(b, ir::mul(b, c, c), axes), c};
+    });
+    const Arrays given{numbers(x, 3)};
+    const auto want = flat(execute(g, given, nullptr, {}));
+    for (const Sharding& layout :
+         {spec({{}, {}}), spec({{0}, {}}), spec({{}, {1}}), spec({{0}, {1}}), spec({{}, {1, 0}})})
+      check_close(flat(execute(g, given, m, {layout})), want, 1e-4);
+  }
+}
+
 // The forward part ends in a product, and what goes back reads what came before it.
 TEST_CASE("cheap values are made again where they are read, of what is read there") {
   const std::int64_t n = 256;
@@ -209,9 +251,10 @@ TEST_CASE("cheap values are made again where they are read, of what is read ther
 
 TEST_CASE("random graphs of large arrays have the bits of one operation after another") {
   Random r{1234};
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 60; ++round) {
     INFO("round " << round);
-    const Graph g = random_graph(r, 8 + static_cast<int>(r.below(40)), 160, 224);
+    const std::int64_t m = round < 30 ? 160 : 320;  // of long reductions too
+    const Graph g = random_graph(r, 8 + static_cast<int>(r.below(40)), m, 224);
     Arrays args;
     for (Var p : g.params)
       args.push_back(numbers(g.type(p), static_cast<unsigned>(round) + static_cast<unsigned>(p.id)));

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 
+#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/element_programs.h"
 
@@ -64,6 +65,37 @@ TEST_CASE("inputs of every layout", "[elementwise]") {
   CHECK(*result.as<float>() == 9);
   run({{DType::F32, DType::F32}, {0}, {}, {{Code::Square, DType::F32, 1, 0}}, {1}}, {contiguous(DType::F32, {0, 3})},
       {contiguous(DType::F32, {0, 3})});
+}
+
+TEST_CASE("inputs that repeat stay where tiles leave them, whatever lies between", "[elementwise]") {
+  // By dimension 40 times the same, in stretches that tiles fit and those they do not; with an output over its input.
+  for (const Shape& shape :
+       {Shape{5, 40, 64}, Shape{3, 40, 192}, Shape{7, 40, 100}, Shape{2, 40, 4, 16}, Shape{40, 512}})
+    for (const DType t : {DType::F32, DType::BF16, DType::F64}) {
+      Shape small = shape;
+      small[shape.size() == 2 ? 0 : 1] = 1;
+      Array x = random_array(t, shape, 1), m = random_array(t, small, 2), out(t, shape);
+      View repeated = m.view();
+      repeated.shape = shape;
+      repeated.strides[shape.size() == 2 ? 0 : 1] = 0;
+      if (shape.size() == 4) repeated.strides = {4, 0, 1, 0};  // each of four along sixteen
+      const ElementProgram p{{t, t, t}, {0, 1}, {}, {{Code::Sub, t, 2, 0, 1}}, {2}};
+      for (const bool over : {false, true}) {
+        Array given = x;
+        const View result = over ? given.view() : out.view();
+        run(p, {given.view(), repeated}, {result});
+        int wrong = 0;
+        each_index(shape, [&](const Shape& i) {
+          Array one = of(t, {at(x.view(), i)}), other = of(t, {at(repeated, i)});
+          wrong += t == DType::BF16 ? at(result, i) != list(binary(Code::Sub, one, other))[0]
+                   : t == DType::F32
+                       ? at(result, i) != static_cast<float>(at(x.view(), i)) - static_cast<float>(at(repeated, i))
+                       : at(result, i) != at(x.view(), i) - at(repeated, i);
+        });
+        INFO(to_string(shape) << " " << name(t) << (over ? " over its input" : ""));
+        CHECK(wrong == 0);
+      }
+    }
 }
 
 TEST_CASE("transposed inputs whose lines meet in a cache", "[elementwise]") {  // 1,024 bytes from one to the next
@@ -201,6 +233,35 @@ TEST_CASE("programs of many registers", "[elementwise]") {
   p.outputs = {301};
   run(p, {x.view()}, {out.view()});
   CHECK(out.as<double>()[5] == Approx(x.as<double>()[5] * (1 + 301.0 * 302 / 2 - 1)));
+}
+
+TEST_CASE("leaves that a program makes are those of a reduction of the whole", "[elementwise]") {
+  struct Sizes {
+    std::int64_t outer, reduced, inner;
+  };
+  for (const Sizes& s :
+       {Sizes{1, 70001, 1}, Sizes{1, 66560, 1}, Sizes{1, 65536 + 40, 1}, Sizes{3, 30001, 1}, Sizes{2, 4096, 1},
+        Sizes{1, 1000, 77}, Sizes{1, 5000, 16}, Sizes{4, 65, 300}, Sizes{3, 64, 1024}, Sizes{40, 100, 32}})
+    for (const DType t : {DType::F32, DType::F64, DType::I32})
+      for (const Reduce how : {Reduce::Sum, Reduce::Max, Reduce::Min}) {
+        Array x = random_array(t, {s.outer, s.reduced, s.inner}, 7, 2), squares(t, x.shape),
+              want(t, {s.outer, s.inner});
+        run({{t, t}, {0}, {}, {{Code::Square, t, 1, 0}}, {1}}, {x.view()}, {squares.view()});
+        reduce(how, squares.view(), std::array{1}, want.view());
+        const Leaves leaves{s.reduced * s.inner, s.inner};
+        for (const std::size_t threads : {1, 3}) {
+          const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+          Array made(t, x.shape), parts(t, {s.outer, leaves.count(), s.inner}), got(t, {s.outer, s.inner});
+          const ElementKernel kernel({{t, t}, {0}, {}, {{Code::Square, t, 1, 0}}, {1, 1}, 0, {}, {}, {how, {}}, leaves},
+                                     std::vector{x.view()}, std::vector{x.view(), made.view()});
+          void *in = x.data(), *out[] = {parts.data(), made.data()};
+          kernel.run(&in, out);
+          join_leaves(leaves, how, t, s.outer, parts.data(), got.data());
+          INFO(s.outer << " " << s.reduced << " " << s.inner << " " << name(t) << " " << static_cast<int>(how));
+          CHECK(list(got) == list(want));
+          CHECK(list(made) == list(squares));
+        }
+      }
 }
 
 TEST_CASE("wrong programs are refused", "[elementwise]") {

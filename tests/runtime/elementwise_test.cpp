@@ -216,6 +216,31 @@ TEST_CASE("integers at their edges", "[elementwise]") {
   CHECK(two(Code::Lt, DType::I8, {-100, 1}, {100, 1}) == std::vector<double>{1, 0});
 }
 
+TEST_CASE("quotients and remainders of integers", "[elementwise]") {  // as whole numbers of 64 bits have them
+  const std::vector<DType> types{DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32};
+  for (const DType t : types) {
+    const std::int64_t bits = static_cast<std::int64_t>(size_of(t)) * 8;
+    const std::int64_t low = is_signed(t) ? -(std::int64_t{1} << (bits - 1)) : 0,
+                       high = low + (std::int64_t{1} << bits) - 1;
+    std::vector<double> x, y, div, floor, mod;
+    std::vector<std::int64_t> some{low, low + 1, low / 2, -1000, -7,  -3,   -2,       -1,       1,   2,
+                                   3,   5,       7,       100,   127, 1000, high / 3, high - 1, high};
+    std::erase_if(some, [&](std::int64_t v) { return v < low || v > high || v == 0; });
+    for (const std::int64_t a : some)
+      for (const std::int64_t b : some) {
+        if (a == low && b == -1) continue;  // wraps: see above
+        const std::int64_t q = a / b, r = a % b, down = r != 0 && (r < 0) != (b < 0) ? 1 : 0;
+        x.push_back(static_cast<double>(a)), y.push_back(static_cast<double>(b));
+        div.push_back(static_cast<double>(q));
+        floor.push_back(static_cast<double>(q - down)), mod.push_back(static_cast<double>(r + down * b));
+      }
+    INFO(name(t));
+    CHECK(two(Code::Div, t, x, y) == div);
+    CHECK(two(Code::FloorDiv, t, x, y) == floor);
+    CHECK(two(Code::Mod, t, x, y) == mod);
+  }
+}
+
 TEST_CASE("conversions", "[elementwise]") {
   // As XLA: cut off, clamped, nan is 0 (true as a truth value).
   const std::vector<double> x{1.9, -1.9, 200, -1, 3e9, -3e9, 1e30, -1e30, kNan, kInf, -kInf, 0.5, -0.0};
