@@ -6,6 +6,7 @@
 #include "interpreter/exec/draft.h"
 #include "interpreter/exec/lowering.h"
 #include "interpreter/ir/op.h"
+#include "runtime/kernels/frame.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {
@@ -43,13 +44,20 @@ StridedView Lowering::framed(const StridedView& p, const ir::Pairs& frame) {
   const StridedView out = fresh(p.dtype, order, ir::framed(p.shape, frame));
   StridedView inner = out;
   inner.shape = p.shape;
-  for (std::size_t d = 0; d < frame.size(); ++d) inner.offset += frame[d].first * inner.strides[d];
   const View whole = view_of(out, out.distinct.list(), mesh_);
+  const std::size_t lead = whole.shape.size() - frame.size();
+  Shape begin(whole.shape.size(), 0), within = whole.shape;
+  for (std::size_t d = 0; d < frame.size(); ++d) {
+    inner.offset += frame[d].first * inner.strides[d];
+    begin[lead + d] = frame[d].first, within[lead + d] = p.shape[d];
+  }
   step(
-      [whole](void* const*, void* const* o) {
+      [whole, begin, within](void* const*, void* const* o) {
+        alignas(16) unsigned char zero[16] = {};
         View all = whole;
         all.data = *o;
-        runtime::fill(all, 0, 0);
+        runtime::copy_around(View{all.dtype, all.shape, runtime::Strides(all.shape.size(), 0), zero}, all, begin,
+                             within);
       },
       {}, {out});
   copy_into(p, inner);

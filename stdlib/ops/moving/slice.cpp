@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/hlo/writer.h"
+#include "runtime/kernels/frame.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
@@ -292,12 +293,14 @@ void register_pad_with(OpTable& t) {
   row.of_complex = ir::OnParts{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
+    Shape begin(out.shape.size(), 0);
     const Pairs& widths = c.attrs.pairs("widths");
     auto interior = ints_if(c.attrs, "interior");
     std::size_t lead = from.shape.size() - widths.size();
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       offset += widths[i].first * out.strides[lead + i];
+      begin[lead + i] = widths[i].first;
       if (interior) inner.strides[lead + i] *= (*interior)[i] + 1;
     }
     inner.shape = from.shape;
@@ -307,7 +310,10 @@ void register_pad_with(OpTable& t) {
     for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
     bool nothing = runtime::numel(from.shape) == 0;
     return [=](void* const* i, void* const* o) mutable {
-      runtime::copy(at(everywhere, i[1]), at(out, o[0]));
+      if (interior)
+        runtime::copy(at(everywhere, i[1]), at(out, o[0]));
+      else
+        runtime::copy_around(at(everywhere, i[1]), at(out, o[0]), begin, from.shape);
       if (!nothing) runtime::copy(at(from, i[0]), at(inner, o[0], offset));
     };
   };
