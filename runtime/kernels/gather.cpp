@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 
@@ -126,9 +127,10 @@ void combine(Scatter op, T* to, const T* from, std::int64_t step, std::int64_t n
   }
 }
 
-// The updates of one batch entry are in order; tasks split entries and the inner dimension.
+// The updates of one batch entry are in order; tasks split entries and the inner dimension. `add`: what adds dense
+// rows, or null.
 template <class T>
-void scatter_typed(Scatter op, const View& index, const View& v, const View& out) {
+void scatter_typed(Scatter op, Loop add, const View& index, const View& v, const View& out) {
   const std::int64_t n = out.shape[1], inner = out.shape[2], m = index.shape[1];
   const T* data = v.as<const T>();
   T* o = out.as<T>();
@@ -141,8 +143,12 @@ void scatter_typed(Scatter op, const View& index, const View& v, const View& out
       for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t i = index_at(index, b, j);
         if (i < 0 || i >= n) continue;
-        combine(op, o + (b * n + i) * inner + from, data + b * v.strides[0] + j * v.strides[1] + from * v.strides[2],
-                v.strides[2], w);
+        T* const to = o + (b * n + i) * inner + from;
+        const T* const row = data + b * v.strides[0] + j * v.strides[1] + from * v.strides[2];
+        if (add)
+          add(to, row, nullptr, to, w);
+        else
+          combine(op, to, row, v.strides[2], w);
       }
     }
   });
@@ -158,7 +164,9 @@ void scatter(Scatter op, const View& x, const View& index, const View& v, const 
   if (op != Scatter::Set && x.dtype == DType::Key)
     throw RuntimeError("kernel", "keys can be set, not added or compared");
   if (x.data != out.data || !is_contiguous(x)) copy(x, out);
-  visit_stored(x.dtype, [&](auto t) { scatter_typed<decltype(t)>(op, index, v, out); });
+  const bool adds = op == Scatter::Add && v.strides[2] == 1 && (x.dtype == DType::F32 || x.dtype == DType::F64);
+  const Loop add = adds ? vector_table().accumulate(Reduce::Sum, x.dtype) : nullptr;
+  visit_stored(x.dtype, [&](auto t) { scatter_typed<decltype(t)>(op, add, index, v, out); });
 }
 
 }  // namespace shard::runtime
