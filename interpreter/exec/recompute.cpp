@@ -60,7 +60,7 @@ class Recompute {
       const auto before = std::pair(reads_, u.again);
       reads_.insert(more.id);
       shrink();
-      if (reads_.size() > before.first.size() || (reads_.size() == before.first.size() && !spares(before.first)))
+      if (reads_.size() > before.first.size() || (reads_.size() == before.first.size() && !spares(before.first, more)))
         std::tie(reads_, u.again) = before;
     }
     std::sort(u.again.begin(), u.again.end());
@@ -107,10 +107,12 @@ class Recompute {
     return true;
   }
 
-  // Whether what is read no longer is read by this unit alone; what has a name (checkpoint_name) is to be kept.
-  bool spares(const std::set<std::int32_t>& before) const {
+  // Whether what is read no longer is read by this unit alone, and as large at least as what is read instead; what has
+  // a name (checkpoint_name) is to be kept.
+  bool spares(const std::set<std::int32_t>& before, ir::Var more) const {
+    const auto item = [&](std::int32_t id) { return runtime::size_of(g_.type(ir::Var{id}).dtype); };
     return std::any_of(before.begin(), before.end(), [&](std::int32_t id) {
-      return !reads_.contains(id) && readers_[static_cast<std::size_t>(id)] == 1 &&
+      return !reads_.contains(id) && readers_[static_cast<std::size_t>(id)] == 1 && item(more.id) <= item(id) &&
              !node(maker_[static_cast<std::size_t>(id)]).attrs.has("name");
     });
   }

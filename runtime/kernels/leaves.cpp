@@ -43,7 +43,7 @@ void join_leaves(const Leaves& l, Reduce how, DType type, std::int64_t outer, co
   const std::int64_t tiles = (l.inner + kJoined - 1) / kJoined;
   const std::size_t stride = kJoined * p.item;
   spread(outer * tiles, std::max<std::int64_t>(1, 256 / l.count()), [&](std::int64_t lo, std::int64_t hi) {
-    alignas(64) unsigned char levels[kReduceLevels * kJoined * 8];
+    alignas(64) unsigned char levels[32 * kJoined * 8];  // of up to 2^31 leaves
     for (std::int64_t i = lo; i < hi; ++i) {
       const std::int64_t from = i % tiles * kJoined, w = std::min(kJoined, l.inner - from);
       Tree tree(p, levels, stride, w);

@@ -249,6 +249,30 @@ TEST_CASE("cheap values are made again where they are read, of what is read ther
   CHECK(flat(execute(g, given, nullptr, {})) == flat(execute(g, given, nullptr, {}, true)));
 }
 
+TEST_CASE("what one other program reads is made there again, unless that keeps more") {
+  const auto deviation = [](DType kept) {
+    return graph({f32({512, 256})}, [&](Builder& b, const Vars& in) {
+      Var mean = b.call("tanh", {ir::reshape(b, ir::reduce_sum(b, in[0], {-2}), {1, 256})});
+      Var d = ir::convert(b, ir::sub(b, in[0], mean), kept);
+      Var s = ir::reshape(
+          b, ir::reduce_sum(b, ir::mul(b, ir::convert(b, d, DType::F32), ir::convert(b, d, DType::F32)), {-2}),
+          {1, 256});
+      return Vars{ir::div(b, ir::convert(b, d, DType::F32), s)};
+    });
+  };
+  for (const auto& [kept, times] : {std::pair{DType::F32, 1}, std::pair{DType::BF16, 0}}) {
+    const Graph g = deviation(kept);
+    std::vector<exec::Unit> all = units(g);
+    exec::recompute(g, transform::distinct_axes(g, std::vector<AxisSet>(1), nullptr).of, nullptr, all);
+    int made = 0;
+    for (const exec::Unit& u : all)
+      for (int i : u.again) made += g.nodes[static_cast<std::size_t>(i)].op->name == "sub";
+    CHECK(made == times);
+    const Arrays given{numbers(f32({512, 256}), 1)};
+    CHECK(flat(execute(g, given, nullptr, {})) == flat(execute(g, given, nullptr, {}, true)));
+  }
+}
+
 TEST_CASE("random graphs of large arrays have the bits of one operation after another") {
   Random r{1234};
   for (int round = 0; round < 60; ++round) {
