@@ -76,7 +76,7 @@ class Fusion {
     for (int group : order()) {
       Unit& u = out.emplace_back();
       u.nodes = members_[static_cast<std::size_t>(group)];
-      u.elementwise = !summed_[static_cast<std::size_t>(group)] && (u.nodes.size() > 1 || elementwise(u.nodes.front()));
+      u.elementwise = program(static_cast<std::size_t>(group));
       if (u.elementwise)
         u.points = points_[static_cast<std::size_t>(group)].value_or(Points{type(node(u.nodes[0]).outputs[0]).shape});
       u.summed = summed_[static_cast<std::size_t>(group)];
@@ -120,6 +120,9 @@ class Fusion {
     if (!users.empty() && users.back() == to) return;
     users.push_back(to);
     makers_[static_cast<std::size_t>(to)].push_back(from);
+  }
+  bool program(std::size_t group) const {  // of elements; else it is an instruction of another kind
+    return !summed_[group] && (members_[group].size() > 1 || elementwise(members_[group].front()));
   }
   bool elementwise(int i) const { return std::holds_alternative<runtime::Code>(node(i).op->kernel); }
   // Of a node that may be a part of a program: elementwise, a reduction of rows, or a view that shows what has one
@@ -307,19 +310,15 @@ class Fusion {
   void join_maker(int i) {
     const auto& makers = makers_[static_cast<std::size_t>(i)];
     const Node& n = node(i);
-    if (!n.op->reduces || makers.size() != 1 || !alone(i)) return;
+    const bool alone = members_[static_cast<std::size_t>(group_[static_cast<std::size_t>(i)])].size() == 1;
+    if (!n.op->reduces || makers.size() != 1 || !alone) return;
     const auto group = static_cast<std::size_t>(group_[static_cast<std::size_t>(makers[0])]);
-    if (!points_[group] || summed_[group] || !(members_[group].size() > 1 || elementwise(makers[0])) ||
-        members_[group].size() >= kProgram || again(i) != again(makers[0]))
+    if (!points_[group] || !program(group) || members_[group].size() >= kProgram || again(i) != again(makers[0]))
       return;
     const auto with = reducing(*points_[group], n);
     if (!with) return;
     points_[group] = with;
     merge(i, static_cast<int>(group));
-  }
-  bool alone(int i) const {
-    const auto group = static_cast<std::size_t>(group_[static_cast<std::size_t>(i)]);
-    return members_[group].size() == 1 && !summed_[group];
   }
   // These points where the node reduces them too.
   std::optional<Points> reducing(Points p, const Node& n) const {

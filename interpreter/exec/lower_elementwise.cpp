@@ -284,6 +284,7 @@ class ElementUnit {
       j.dim = static_cast<std::uint16_t>(j.dim + std::count_if(order.begin(), order.end(), [&](const Anchor& a) {
                                            return a.before <= static_cast<int>(j.dim);
                                          }));
+    if (!program_.reduced.empty()) program_.leaves = leaves();
     const std::vector<std::optional<runtime::Reduce>> reduced = program_.reduced;
     ir::BoundKernel run;
     if (!l_.around().measure)
@@ -301,21 +302,21 @@ class ElementUnit {
     return runtime::numel(Shape(shape_.begin(), shape_.begin() + static_cast<std::ptrdiff_t>(dims))) *
            (distinct.empty() ? 1 : l_.mesh()->size_of(distinct));
   }
-  StridedView fresh_leaves(DType type, const Anchors& order) {
-    const Points& p = unit_.points;
+  runtime::Leaves leaves() const {
     const auto from = [&](std::size_t d) {
       return Shape(shape_.begin() + static_cast<std::ptrdiff_t>(d), shape_.end());
     };
-    program_.leaves = {runtime::numel(from(p.first)), runtime::numel(from(p.last))};
-    Shape shape(shape_.begin(), shape_.begin() + static_cast<std::ptrdiff_t>(p.first));
-    shape.push_back(program_.leaves.count() * program_.leaves.inner);
-    leaves_ = program_.leaves;
+    return {runtime::numel(from(unit_.points.first)), runtime::numel(from(unit_.points.last))};
+  }
+  StridedView fresh_leaves(DType type, const Anchors& order) {
+    Shape shape(shape_.begin(), shape_.begin() + static_cast<std::ptrdiff_t>(unit_.points.first));
+    shape.push_back(leaves().count() * leaves().inner);
     return l_.fresh(type, order, std::move(shape));
   }
-  void join(runtime::Reduce how, const StridedView& leaves, const StridedView& result) {
-    l_.step([l = leaves_, how, type = result.dtype, outer = points(unit_.points.first)](
+  void join(runtime::Reduce how, const StridedView& parts, const StridedView& result) {
+    l_.step([l = leaves(), how, type = result.dtype, outer = points(unit_.points.first)](
                 void* const* in, void* const* out) { runtime::join_leaves(l, how, type, outer, in[0], out[0]); },
-            {leaves}, {result});
+            {parts}, {result});
   }
 
   // An output may go over an input that is read element for element, by nothing else in another way.
@@ -345,7 +346,6 @@ class ElementUnit {
   std::vector<StridedView> inputs_;
   std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants_;
   ir::Vars outputs_;
-  runtime::Leaves leaves_;
 };
 
 }  // namespace

@@ -287,8 +287,12 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   for (std::size_t r = 0; r < slot.size(); ++r)
     offset.push_back(of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile));
   scratch_bytes = slot_bytes * room(tile) + row_bytes * room(tile / row);
+  least = tile;
   for (Output& o : outputs)
-    if (o.reduce) o.lanes = std::exchange(scratch_bytes, scratch_bytes + Leaves::kLanes * 8);
+    if (o.reduce) {
+      o.lanes = std::exchange(scratch_bytes, scratch_bytes + Leaves::kLanes * 8);
+      least = std::lcm(leaves.together(count), row);
+    }
   few = count <= kLeastTile && row == 1 && slot.size() <= kFewRegisters &&
         slot_bytes * static_cast<std::size_t>(kLeastTile) <= kFewBytes &&
         std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; });

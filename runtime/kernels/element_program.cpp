@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
-#include <numeric>
 
 #include "runtime/kernels/element_plan.h"
 #include "runtime/kernels/generated/element_code.h"
@@ -456,12 +455,9 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
-  const bool reduces =
-      std::any_of(p.outputs.begin(), p.outputs.end(), [](const auto& o) { return o.reduce != nullptr; });
-  const std::int64_t least = reduces ? std::lcm(p.leaves.together(p.count), p.row) : p.tile;
-  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces) / least * least;
+  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces) / p.least * p.least;
   spread(
-      p.count, std::max(least, piece),
+      p.count, std::max(p.least, piece),
       [&](std::int64_t from, std::int64_t to) {
         const std::size_t bytes = p.scratch_bytes;
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {

@@ -1,6 +1,7 @@
 #include "runtime/kernels/frame.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "runtime/kernels/kernels.h"
 

@@ -1,7 +1,5 @@
 // What lies around a block of an array, as padding does.
 #pragma once
-#include <utility>
-
 #include "runtime/array/view.h"
 
 namespace shard::runtime {

@@ -9,6 +9,7 @@
 namespace shard::runtime {
 namespace {
 
+static_assert(Leaves::kLanes * Leaves::kLines == kReduceRun);
 constexpr std::int64_t kJoined = 256;  // that are joined at a time: all levels of their tree stay in the first caches
 
 }  // namespace

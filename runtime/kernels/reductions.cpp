@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/array/half.h"
+#include "runtime/kernels/leaves.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/reduce_plan.h"
 #include "runtime/kernels/spread.h"
@@ -18,8 +19,8 @@ namespace shard::runtime {
 namespace {
 
 constexpr std::int64_t kReduceColumns =
-    256;                               // a tile of columns: accumulators of all tree levels stay in the first cache
-constexpr std::int64_t kRows = 16;     // rows added one after the other
+    256;  // a tile of columns: accumulators of all tree levels stay in the first cache
+constexpr std::int64_t kRows = Leaves::kLines;  // rows added one after the other
 constexpr std::int64_t kSubtree = 64;  // leaves that one task joins; a power of two, so that tasks are whole subtrees
 constexpr std::int64_t kReduceWork = 32 * 1024;  // elements a task should have at least
 
