@@ -143,10 +143,14 @@ void in_parts(const Gemm& whole, std::int64_t item, std::int64_t sum, Kernel ker
     }
 }
 
-// Of a transposed operand whose terms of a sum lie so far apart that caches, which map addresses a power of two apart
-// onto few of their lines, do not hold them: the rows side by side.
-bool shall_turn(const Product& p, std::int64_t item) {
+// A transposed operand whose terms of a sum lie so far apart that caches, which map addresses a power of two apart onto
+// few of their lines, do not hold them.
+bool far_apart(const Product& p, std::int64_t item) {
   return p.a.row == 1 && p.a.col * item % 1024 == 0 && p.k >= 128 && p.n >= 64 && p.w.col == 1;
+}
+// Or many such terms beside a wide `w`: slower as they lie than packed.
+bool shall_pack(const Product& p, std::int64_t item) {
+  return far_apart(p, item) || (p.a.row == 1 && p.a.col != 1 && p.m > 64 && p.n >= 64 && p.w.row * item > 1024);
 }
 void turn(Gemm& g, bool wide, unsigned char* to) {
   const std::int64_t step = g.k + 16;
@@ -164,7 +168,9 @@ void blocks(const Product& p) {
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : narrow ? 2 : 4, sum = wide ? 8 : 4;
   // Not by rows: what a device makes of its rows has the bits that one device makes of all.
-  const bool small = !narrow && p.n * p.k * item <= vector_table().small, least = !narrow && p.m * p.n * p.k <= 512;
+  const bool small = !narrow && p.n * p.k * item <= vector_table().small &&
+                     !(vector_table().packed_alike && shall_pack(p, item)),
+             least = !narrow && p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
     // Each block packs its rows of a and its columns of w: few blocks, which are neither flat nor narrow, pack least.
@@ -183,7 +189,7 @@ void blocks(const Product& p) {
   const std::int64_t down = (p.m + rows - 1) / rows, across = (p.n + cols - 1) / cols, each = down * across;
   const std::int64_t grain =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
-  const bool turned = small && shall_turn(p, item);
+  const bool turned = small && far_apart(p, item);
   const auto compute = [&](const Gemm& g) {
     if (small && kernel_small(g)) return;
     if (least) return wide ? tiny<double>(g) : tiny<float>(g);

@@ -100,6 +100,16 @@ TEST_CASE("a transposed operand whose lines meet in a cache", "[matmul]") {  // 
   for (const auto& [t, m] : {std::pair{DType::F32, 256}, {DType::F64, 128}}) {
     Array a = random_array(t, {1, m, 130}, 1), w = random_array(t, {1, 130, 64}, 2);
     check_matmul(turned(a.view()), w.view());
+    Array all(t, {1, m, 64}), one(t, {1, 1, 64});
+    matmul(turned(a.view()), w.view(), all.view());
+    View row = turned(a.view());
+    row.shape[1] = 1;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {  // alone it has the same bits
+      row.data = a.as<unsigned char>() + i * size_of(t);
+      matmul(row, w.view(), one.view());
+      const std::size_t bytes = 64 * size_of(t);
+      CHECK(std::memcmp(one.data(), all.as<unsigned char>() + i * bytes, bytes) == 0);
+    }
   }
 }
 

@@ -37,8 +37,10 @@ bool gemm_small_f32(const Gemm& g);
 bool gemm_small_f64(const Gemm& g);
 #if defined(__AVX512F__)
 inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 20;
+inline constexpr bool kPackedAlike = true;
 #else
 inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 17;
+inline constexpr bool kPackedAlike = false;  // Eigen's
 #endif
 
 // Loops over arrays; the pragma says what the contract says: an element depends on elements of the same index only.

@@ -44,7 +44,8 @@ const VectorTable& table() {
                               bf16,
                               gemm_small_f32,
                               gemm_small_f64,
-                              kSmallProduct};
+                              kSmallProduct,
+                              kPackedAlike};
   return it;
 }
 

@@ -51,6 +51,7 @@ struct VectorTable {
   bool (*gemm_small_f32)(const Gemm&);
   bool (*gemm_small_f64)(const Gemm&);
   std::int64_t small;  // bytes of `w` up to which that is faster than packing
+  bool packed_alike;   // the others give an element the same bits
 };
 
 inline constexpr std::int64_t kReduceRun = 1024;
