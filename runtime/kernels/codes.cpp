@@ -21,6 +21,11 @@ TypeSet set_of(DType type) {
 
 const CodeFacts& facts(Code code) { return kFacts[static_cast<std::size_t>(code)]; }
 
+Code joins(Reduce how) {
+  constexpr std::array kJoins{Code::Add, Code::Mul, Code::Max, Code::Min, Code::BitAnd, Code::BitOr};
+  return kJoins[static_cast<std::size_t>(how)];
+}
+
 bool holds(TypeSet types, DType type) { return (types & set_of(type)) != 0; }
 
 bool takes(Code code, DType type) { return holds(facts(code).takes, type); }

@@ -115,6 +115,7 @@ struct CodeFacts {
   const char* hlo;  // null: interpreter/hlo/code_text.cpp composes it
 };
 const CodeFacts& facts(Code code);
+Code joins(Reduce how);  // what two results of parts become one with
 bool takes(Code code, DType type);
 bool holds(TypeSet types, DType type);
 std::string to_string(TypeSet types);  // "numbers", "integers and bools"

@@ -165,7 +165,7 @@ void scatter(Scatter op, const View& x, const View& index, const View& v, const 
     throw RuntimeError("kernel", "keys can be set, not added or compared");
   if (x.data != out.data || !is_contiguous(x)) copy(x, out);
   const bool adds = op == Scatter::Add && v.strides[2] == 1 && (x.dtype == DType::F32 || x.dtype == DType::F64);
-  const Loop add = adds ? vector_table().accumulate(Reduce::Sum, x.dtype) : nullptr;
+  const Loop add = adds ? vector_table().loop(Code::Add, x.dtype) : nullptr;
   visit_stored(x.dtype, [&](auto t) { scatter_typed<decltype(t)>(op, add, index, v, out); });
 }
 

@@ -179,7 +179,7 @@ void window_reduce(Reduce how, const View& x, const View& out, const Windows& w)
     return (v.strides[d] == 1 || v.shape[d] == 1) && (v.strides[d - 1] == v.shape[d] || v.shape[d - 1] == 1);
   };
   const Loop line_of = in_line(x) && in_line(out) && is_float(x.dtype) && !is_narrow(x.dtype)
-                           ? vector_table().accumulate(how, x.dtype)
+                           ? vector_table().loop(joins(how), x.dtype)
                            : nullptr;
   if (line_of) return reduce_rows(line_of, x, out, w, how == Reduce::Max ? -HUGE_VAL : 0);
   const Walk walk(x, x, out, w);

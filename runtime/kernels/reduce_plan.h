@@ -16,14 +16,14 @@ struct ReducePlan {
   Loop load = nullptr;     // for narrow floats: memory -> f32
   Loop store = nullptr;    // f32 -> memory
   Loop join = nullptr;     // acc = op(a, b) in the accumulating type
-  void (*run)(const void*, std::int64_t, void*) = nullptr;
+  ReduceRun run = nullptr;
   Reduce how = Reduce::Sum;
 };
 
 inline ReducePlan reduce_plan(Reduce op, DType type) {
   const VectorTable& t = vector_table();
-  ReducePlan p{type, size_of(type), size_of(type), nullptr, nullptr, t.accumulate(op, type), t.run(op, type), op};
-  if (!p.join) throw RuntimeError("kernel", "this reduction does not exist for " + std::string(name(type)));
+  ReducePlan p{type, size_of(type), size_of(type), nullptr, nullptr, t.loop(joins(op), type), t.run(op, type), op};
+  if (!p.run) throw RuntimeError("kernel", "this reduction does not exist for " + std::string(name(type)));
   if (is_narrow(type)) {
     p.wide = 4;
     p.load = t.narrow(type).load, p.store = t.narrow(type).store;

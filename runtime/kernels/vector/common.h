@@ -20,8 +20,7 @@ Loop loop_select(DType type);
 Loop convert(DType from, DType to);
 Loop loop_complex(Code code, DType type);
 Narrow narrow(DType type);
-void (*run(Reduce op, DType type))(const void*, std::int64_t, void*);
-Loop accumulate(Reduce op, DType type);
+ReduceRun run(Reduce op, DType type);
 
 }  // namespace shard::runtime::SHARD_LOOPS
 

@@ -37,7 +37,6 @@ const VectorTable& table() {
                               SHARD_LOOPS::convert,
                               SHARD_LOOPS::narrow,
                               SHARD_LOOPS::run,
-                              SHARD_LOOPS::accumulate,
                               threefry,
                               gemm_f32,
                               gemm_f64,

@@ -32,15 +32,16 @@ struct Narrow {
   Loop load = nullptr, store = nullptr, round = nullptr;
 };
 
+// Of a contiguous run of at most kReduceRun elements, one value.
+using ReduceRun = void (*)(const void* data, std::int64_t n, void* result);
+
 struct VectorTable {
   const char* isa;
   Loop (*loop)(Code code, DType type);    // null where the code does not exist for the type
   Loop (*convert)(DType from, DType to);  // narrow floats as f32: what rounds them is next
   Narrow (*narrow)(DType);
-  // Reductions in the accumulating type (f32 for halves, else the type itself): a contiguous run of at most kReduceRun
-  // elements to one value, and acc[i] = op(acc[i], row[i]). Null where the operation does not exist for the type.
-  void (*(*run)(Reduce op, DType type))(const void* data, std::int64_t n, void* result);
-  Loop (*accumulate)(Reduce op, DType type);  // out = op(a, b)
+  // In the accumulating type (f32 for halves, else the type itself); null where the operation does not exist for it.
+  ReduceRun (*run)(Reduce op, DType type);
   void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
                    std::uint32_t* o1);
   void (*gemm_f32)(const Gemm&);

@@ -10,10 +10,6 @@ constexpr std::int64_t kLanes = 64, kFew = 8;
 
 template <class T>
 inline constexpr bool kFloating = codes::Floating<T>;
-SHARD_LOOP float larger(float x, float y) { return codes::Max(x, y); }
-SHARD_LOOP float smaller(float x, float y) { return codes::Min(x, y); }
-SHARD_LOOP double larger(double x, double y) { return x > y || x != x ? x : y; }
-SHARD_LOOP double smaller(double x, double y) { return x < y || x != x ? x : y; }
 
 // Sums and products of integers are of unsigned ones (number), so that they wrap.
 struct Sum {
@@ -25,12 +21,12 @@ struct Prod {
 struct Max {
   static constexpr bool kLargest = true;
   SHARD_LOOP auto apply(codes::Integer auto x, codes::Integer auto y) { return x > y ? x : y; }
-  SHARD_LOOP auto apply(codes::Floating auto x, codes::Floating auto y) { return larger(x, y); }
+  SHARD_LOOP auto apply(codes::Floating auto x, codes::Floating auto y) { return codes::Max(x, y); }
 };
 struct Min {
   static constexpr bool kLargest = false;
   SHARD_LOOP auto apply(codes::Integer auto x, codes::Integer auto y) { return x < y ? x : y; }
-  SHARD_LOOP auto apply(codes::Floating auto x, codes::Floating auto y) { return smaller(x, y); }
+  SHARD_LOOP auto apply(codes::Floating auto x, codes::Floating auto y) { return codes::Min(x, y); }
 };
 struct And {
   SHARD_LOOP auto apply(auto x, auto y) { return x & y; }
@@ -179,49 +175,33 @@ void extreme_of(const void* data, std::int64_t n, void* result) {
 }
 
 template <class Op, class T>
-void rows(const void* a, const void* b, const void*, void* out, std::int64_t n) {
-  each<T, T>(
-      a, b, out, n, [](T x, T y) __attribute__((always_inline)) { return combined<Op>(x, y); });
-}
-
-using Run = void (*)(const void*, std::int64_t, void*);
-struct Pair {
-  Run run;
-  Loop rows;
-};
+constexpr ReduceRun kRun = run_of<Op, T>;
 template <class Op, class T>
-Pair both() {
-  if constexpr (kWide && kFloating<T> && (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>))
-    return {extreme_of<Op, T>, rows<Op, T>};
-  else
-    return {run_of<Op, T>, rows<Op, T>};
-}
+requires(kWide&& kFloating<T> &&
+         (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>)) constexpr ReduceRun kRun<Op, T> = extreme_of<Op, T>;
 
 // Only what compares asks for the sign of an integer.
 template <class T>
-Pair number(Reduce op) {
+ReduceRun number(Reduce op) {
   using Bits = typename std::conditional_t<kFloating<T>, std::type_identity<T>, std::make_unsigned<T>>::type;
   switch (op) {
-    case Reduce::Sum: return both<Sum, Bits>();
-    case Reduce::Prod: return both<Prod, Bits>();
-    case Reduce::Max: return both<Max, T>();
-    case Reduce::Min: return both<Min, T>();
+    case Reduce::Sum: return kRun<Sum, Bits>;
+    case Reduce::Prod: return kRun<Prod, Bits>;
+    case Reduce::Max: return kRun<Max, T>;
+    case Reduce::Min: return kRun<Min, T>;
     default: break;
   }
-  if constexpr (!kFloating<T>) return op == Reduce::And ? both<And, Bits>() : both<Or, Bits>();
-  return {nullptr, nullptr};
-}
-
-Pair find(Reduce op, DType type) {
-  const bool all = op == Reduce::And || op == Reduce::Min || op == Reduce::Prod;
-  if (type == DType::Bool) return all ? both<And, std::uint8_t>() : both<Or, std::uint8_t>();  // bytes 0 and 1
-  if (type == DType::I4) return {nullptr, nullptr};
-  return in_register(type, [&](auto x) { return number<decltype(x)>(op); });
+  if constexpr (!kFloating<T>) return op == Reduce::And ? kRun<And, Bits> : kRun<Or, Bits>;
+  return nullptr;
 }
 
 }  // namespace
 
-void (*run(Reduce op, DType type))(const void*, std::int64_t, void*) { return find(op, type).run; }
-Loop accumulate(Reduce op, DType type) { return find(op, type).rows; }
+ReduceRun run(Reduce op, DType type) {
+  const bool all = op == Reduce::And || op == Reduce::Min || op == Reduce::Prod;
+  if (type == DType::Bool) return all ? kRun<And, std::uint8_t> : kRun<Or, std::uint8_t>;  // bytes 0 and 1
+  if (type == DType::I4) return nullptr;
+  return in_register(type, [&](auto x) { return number<decltype(x)>(op); });
+}
 
 }  // namespace shard::runtime::SHARD_ISA
