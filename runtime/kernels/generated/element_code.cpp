@@ -68,9 +68,11 @@ class Maker {
       p.array = p.stored ? find(p_.outputs, p.reg) : find(p_.inputs, p.reg);
   }
   // Few elements are computed one by one, unless they fill vectors; there are few of rows.
-  Turn turn() const {
-    if (!p_.few) return of_row_ ? Turn::Vector : Turn::Vectors;
-    return p_.count % 8 == 0 ? Turn::Vector : Turn::Element;
+  Turn turn(bool by_row) const {
+    if (p_.few) return p_.count % 8 == 0 ? Turn::Vector : Turn::Element;
+    if (of_row_) return Turn::Vector;
+    const bool fill = p_.row % 64 == 0 || p_.row == 32 || p_.row == 16;
+    return by_row && !fill && has_avx512() ? Turn::Ragged : Turn::Vectors;
   }
 
   // Values of a row that only generated code reads along it: they need not be written out.
@@ -142,7 +144,8 @@ class Maker {
     const bool sum =
         s.rows && s.rows->how == Reduce::Sum && !s.round && (s.rows->type == DType::F32 || s.rows->type == DType::F64);
     const auto it = node_.find(s.a);
-    if (!sum || p_.row % 64 != 0 || p_.row > kReduceRun || of_row_ || it == node_.end() ||
+    const bool in_lanes = p_.row % 64 == 0 || (p_.row > 64 && has_avx512());
+    if (!sum || !in_lanes || p_.row > kReduceRun || of_row_ || it == node_.end() ||
         formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
       return false;
     sums_.push_back({it->second, places_.size(), 0, true});
@@ -178,12 +181,15 @@ class Maker {
     }
     if (!stored.empty()) {
       const bool by_row = std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });
-      ElementCode::Part part{
-          first_,  s,     encode(formula_, operands_, stored, turn(), by_row ? p_.row : p_.count), std::move(places_),
-          of_row_, by_row};
+      ElementCode::Part part{first_,
+                             s,
+                             encode(formula_, operands_, stored, turn(by_row), by_row ? p_.row : p_.count),
+                             std::move(places_),
+                             of_row_,
+                             by_row};
       if (p_.few)
-        made_->several =
-            std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_), std::move(stored), turn());
+        made_->several = std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_),
+                                                              std::move(stored), turn(by_row));
       part.padded = of_row_ && std::all_of(part.places.begin(), part.places.end(),
                                            [&](const auto& p) { return p.spread || !outside_[p.reg]; });
       if (part.code.run)

@@ -14,9 +14,9 @@ namespace {
 // Writes the code. AVX-512, whose comparisons give masks of bits, has twice the registers and the bytes of AVX2.
 class Encoder : public Sums {
  public:
-  Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, bool one,
+  Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, Turn turn,
           bool full, int free, ExecutableMemory& memory)
-      : Sums(formula, operands, one, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
+      : Sums(formula, operands, turn, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
     const std::size_t n = f_.nodes.size();
     for (std::size_t i = 0; i < n; ++i) {
       const Node& node = f_.nodes[i];
@@ -34,7 +34,7 @@ class Encoder : public Sums {
     find_divisors();
   }
 
-  int lanes() const { return lanes_ * (stored_.back().vector + 1); }  // of a turn
+  int lanes() const { return lanes_ * vectors(); }  // of a turn
 
   void write() {
     // Of the registers of addresses, a caller wants the last ones back.
@@ -58,6 +58,7 @@ class Encoder : public Sums {
     Xbyak::Label again;
     align(32);
     L(again);
+    if (ragged_) find_left(vectors());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& node = f_.nodes[i];
       now_ = static_cast<int>(i);
@@ -84,6 +85,7 @@ class Encoder : public Sums {
   }
 
  private:
+  int vectors() const { return stored_.back().vector + 1; }
   static bool compares(Op op) { return op == Op::Less || op == Op::AtMost || op == Op::Equal || op == Op::Differs; }
   // A comparison that only chooses is done where it chooses, so that its bits need not become lanes.
   void wait_for_picks(std::size_t i) {
@@ -336,7 +338,14 @@ class Encoder : public Sums {
     const Xmm x = held(s.node);
     const Operand& o = operands_[s.operand];
     const Address to = element(s.operand, s.vector);
-    if (!o.truth) {
+    const Address some = ragged_ ? to | left(s.vector) : to;
+    if (ragged_ && !o.truth) {
+      bytes_of(o.kind) == 4 ? vmovups(some, x) : vmovupd(some, x);
+    } else if (ragged_) {
+      const Xmm bytes = in(take(), Kind::I32);
+      vpandd(bytes, x, constant(Kind::I32, 1));
+      vpmovdb(some, bytes);
+    } else if (!o.truth) {
       one_ ? bytes_of(o.kind) == 4 ? vmovss(to, x) : vmovsd(to, x) : vmovups(to, x);
     } else if (one_) {
       vpextrb(to, x, 0);
@@ -394,9 +403,11 @@ std::pair<Unrolled, int> unrolled(const Formula& given, std::span<const Operand>
 MachineCode encode(const Formula& given, std::span<const Operand> operands, std::span<const Stored> given_stored,
                    Turn turn, std::int64_t elements) {
   // Few elements hardly fill vectors of half the width.
-  const bool full = turn == Turn::Vectors && has_avx512();
-  int vectors = turn != Turn::Vectors ? 1 : full ? 4 : 2;
+  const bool many = turn >= Turn::Vectors, full = many && has_avx512();
+  int vectors = !many ? 1 : full ? 4 : 2;
   while (vectors > 1 && elements <= vectors / 2 * (full ? 16 : 8)) vectors /= 2;
+  const auto touched = [&](int v) { return (elements + v * 16 - 1) / (v * 16) * (v * 16); };
+  while (turn == Turn::Ragged && touched(vectors) - touched(1) > elements / 8) vectors /= 2;
   const auto [made, free] = unrolled(given, operands, given_stored, vectors, Encoder::how_many(full));
   const auto& [formula, stored] = made;
   constexpr std::size_t kEach = 200, kSum = 1024,
@@ -407,11 +418,10 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
       ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()) + kSum * sums)};
   if (!code.memory.data()) return code;
   try {
-    Encoder encoder(formula, operands, stored, turn == Turn::Element, full, turn == Turn::Vectors ? free : 0,
-                    code.memory);
+    Encoder encoder(formula, operands, stored, turn, full, many ? free : 0, code.memory);
     encoder.write();
     encoder.ready();
-    code.lanes = encoder.lanes();
+    code.lanes = turn == Turn::Ragged ? 1 : encoder.lanes();
     if (code.memory.seal()) code.run = reinterpret_cast<MachineCode::Function>(code.memory.data());
   } catch (const Xbyak::Error&) {}  // the loops do it
   return code;

@@ -18,9 +18,6 @@ struct MachineCode {
   std::int64_t lanes = 0;
 };
 
-// What a turn of the code does.
-enum class Turn : std::uint8_t { Element, Vector, Vectors };
-
 bool can_encode();  // the processor has what the code needs, and SHARD_ISA allows it
 // `elements`: of a run, at most.
 MachineCode encode(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, Turn turn,

@@ -25,9 +25,8 @@ class Registers : public Xbyak::CodeGenerator {
   static constexpr int how_many(bool full) { return full ? kMost : kMost / 2; }
 
  protected:
-  // `one`: a turn is of one element; `full`: the registers of AVX-512, else those of AVX2, of which there are half of
-  // half the bytes.
-  Registers(const Formula& formula, std::span<const Operand> operands, bool one, bool full, ExecutableMemory& memory)
+  // `full`: the registers of AVX-512, else those of AVX2, of which there are half of half the bytes.
+  Registers(const Formula& formula, std::span<const Operand> operands, Turn turn, bool full, ExecutableMemory& memory)
       : CodeGenerator(memory.size(), memory.data()),
         f_(formula),
         operands_(operands),
@@ -36,10 +35,11 @@ class Registers : public Xbyak::CodeGenerator {
         slot_(formula.nodes.size(), kNone),
         registers_(how_many(full)),
         vector_(full ? 64 : 32),
-        one_(one) {
+        one_(turn == Turn::Element),
+        ragged_(turn == Turn::Ragged) {
     holds_.fill(kNone);
     const auto wide = [](const Node& x) { return bytes_of(x.kind) == 8; };
-    lanes_ = one ? 1 : vector_ / (std::any_of(f_.nodes.begin(), f_.nodes.end(), wide) ? 8 : 4);
+    lanes_ = one_ ? 1 : vector_ / (std::any_of(f_.nodes.begin(), f_.nodes.end(), wide) ? 8 : 4);
   }
 
   static constexpr int kNone = -1;
@@ -162,13 +162,27 @@ class Registers : public Xbyak::CodeGenerator {
       movzx(eax, from);
       vmovd(to, eax);
     } else if (operands_[n.value].truth) {
-      vpmovzxbd(to, from);
+      ragged_ ? vpmovzxbd(to | left(n.vector) | T_z, from) : vpmovzxbd(to, from);
     } else if (one_) {
       return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
     } else {
-      return vmovups(to, from);
+      if (!ragged_) return vmovups(to, from);
+      const Xmm some = to | left(n.vector) | T_z;
+      return bytes_of(n.kind) == 4 ? vmovups(some, from) : vmovupd(some, from);
     }
     as_mask(to);
+  }
+  // The lanes of this vector of the turn that there are elements for.
+  static constexpr int kMostLeft = 64;
+  static Xbyak::Opmask left(int vector) { return Xbyak::Opmask(2 + vector); }
+  void find_left(int vectors) {
+    mov(rax, rsi);
+    sub(rax, rcx);
+    cmp(rax, kMostLeft);
+    cmova(rax, constant(Kind::I64, kMostLeft));
+    bzhi(rax, constant(Kind::I64, ~std::uint64_t{0}), rax);
+    kmovq(left(0), rax);
+    for (int v = 1; v < vectors; ++v) kshiftrq(left(v), left(0), static_cast<std::uint8_t>(v * lanes_));
   }
   void as_mask(const Xmm& x) {
     vpslld(x, x, 31);
@@ -180,7 +194,7 @@ class Registers : public Xbyak::CodeGenerator {
     if (register_[index(id)] == kNone) {
       if (n.op == Op::Constant) return there_ = constant(n.kind, n.value);
       if (slot_[index(id)] != kNone) return there_ = on_stack(id);
-      if (n.op == Op::Load && !operands_[n.value].truth && !one_ && dead(id))
+      if (n.op == Op::Load && !operands_[n.value].truth && !one_ && !ragged_ && dead(id))
         return there_ = element(n.value, n.vector);
     }
     return here_ = held(id);
@@ -200,7 +214,7 @@ class Registers : public Xbyak::CodeGenerator {
   std::size_t more_slots_ = 0;
   int now_ = 0, slots_ = 0, lanes_ = 0;  // now: the node whose code is written
   int registers_, vector_;               // their number; bytes of each
-  bool one_;
+  bool one_, ragged_;
 };
 
 }  // namespace shard::runtime::generated

@@ -25,7 +25,8 @@ class Sums : public Quotients {
     and_(eax, kSumLanes - 1);
     const Address at = ptr[sum_at(i) + rax * sum_item(i)];
     vmovups(sum, at);
-    sum_item(i) == 4 ? vaddps(sum, sum, x) : vaddpd(sum, sum, x);
+    const Xmm to = ragged_ ? sum | left(s.vector) : sum;
+    sum_item(i) == 4 ? vaddps(to, sum, x) : vaddpd(to, sum, x);
     vmovups(at, sum);
     pinned_ = 0;
   }

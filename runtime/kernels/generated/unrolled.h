@@ -20,6 +20,9 @@ struct Stored {
   bool sum = false;     // the operand is one element: the sum of all
 };
 
+// What a turn of the code does. Ragged: vectors of AVX-512, of which only what is left of the elements is touched.
+enum class Turn : std::uint8_t { Element, Vector, Vectors, Ragged };
+
 struct Unrolled {
   Formula formula;
   std::vector<Stored> stored;

@@ -68,30 +68,38 @@ struct Vectors {
   typedef codes::U<T> Bits __attribute__((vector_size(32)));
   SHARD_LOOP void load(V& v, const T* x) { __builtin_memcpy(&v, x, sizeof v); }
   // Lane j + half comes to lane j.
-  SHARD_LOOP void move(V& to, const V& v, std::int64_t half) {
+  SHARD_LOOP void move(auto& to, const auto& v, std::int64_t half) {
     Bits from{};
     for (std::int64_t j = 0; j < kWidth; ++j) from[j] = static_cast<codes::U<T>>((j + half) % kWidth);
     to = __builtin_shuffle(v, from);
   }
+  // The last n < kWidth of the elements before x, and -0, which adds nothing.
+  SHARD_LOOP void load_last(V& to, const T* x, std::int64_t n) {
+    Bits lane{};
+    for (std::int64_t j = 0; j < kWidth; ++j) lane[j] = static_cast<codes::U<T>>(j);
+    load(to, x - kWidth);
+    const auto given = static_cast<codes::U<T>>(n), lacking = static_cast<codes::U<T>>(kWidth - n);
+    to = lane < given ? __builtin_shuffle(to, lane + lacking) : -V{};
+  }
 };
 
-// The sum in 64 lanes of n >= 64 floats.
-template <class T>
+// The sum in so many lanes of at least as many floats.
+template <std::int64_t Lanes, class T>
 SHARD_LOOP T sum_in_lanes(const T* x, std::int64_t n) {
   using Vs = Vectors<T>;
-  constexpr std::int64_t kWidth = Vs::kWidth, kVectors = kLanes / kWidth;
+  constexpr std::int64_t kWidth = Vs::kWidth, kVectors = Lanes / kWidth;
   typename Vs::V sum[kVectors], next;
 #pragma GCC unroll 16
   for (std::int64_t v = 0; v < kVectors; ++v) Vs::load(sum[v], x + v * kWidth);
-  std::int64_t i = kLanes;
-  for (; i + kLanes <= n; i += kLanes)
+  std::int64_t i = Lanes;
+  for (; i + Lanes <= n; i += Lanes)
 #pragma GCC unroll 16
     for (std::int64_t v = 0; v < kVectors; ++v) Vs::load(next, x + i + v * kWidth), sum[v] += next;
-  if (const std::int64_t rest = n - i; rest > 0) {
-    T lane[kLanes];
-    __builtin_memcpy(lane, sum, sizeof lane);
-    for (std::int64_t j = 0; j < rest; ++j) lane[j] += x[i + j];
-    __builtin_memcpy(sum, lane, sizeof lane);
+#pragma GCC unroll 16
+  for (std::int64_t v = 0; v < kVectors; ++v, i += kWidth) {
+    if (i >= n) break;
+    i + kWidth <= n ? Vs::load(next, x + i) : Vs::load_last(next, x + n, n - i);
+    sum[v] += next;
   }
 #pragma GCC unroll 4
   for (std::int64_t half = kVectors / 2; half >= 1; half /= 2)
@@ -109,13 +117,11 @@ void run_of(const void* data, std::int64_t n, void* result) {
   T r = x[0];
   if constexpr (!kFloating<T>)  // any order gives the same: the compiler's
     for (std::int64_t i = 1; i < n; ++i) r = combined<Op>(r, x[i]);
-  else if (n >= kLanes)
-    if constexpr (kWide && std::is_same_v<Op, Sum>)
-      r = sum_in_lanes(x, n);
-    else
-      r = in_lanes<kLanes, Op, T>(x, n);
   else if (n >= kFew)
-    r = in_lanes<kFew, Op, T>(x, n);
+    if constexpr (kWide && std::is_same_v<Op, Sum>)
+      r = n >= kLanes ? sum_in_lanes<kLanes>(x, n) : sum_in_lanes<kFew>(x, n);
+    else
+      r = n >= kLanes ? in_lanes<kLanes, Op>(x, n) : in_lanes<kFew, Op>(x, n);
   else
     for (std::int64_t i = 1; i < n; ++i) r = combined<Op>(r, x[i]);
   *static_cast<T*>(result) = r;
@@ -130,26 +136,31 @@ SHARD_LOOP void take_first(const auto& x, auto& y) {
     y = x < y ? x : y;
 }
 
-// The largest or smallest of many floats, in any order. Comparing alone would pass over a nan and take either zero, so
-// both are looked for again, and only where there is one.
+// The largest or smallest of floats, in any order: vectors that begin before the end go over some elements twice.
+// Comparing alone would pass over a nan and take either zero, so both are looked for again, and only where there is
+// one.
 template <class Op, class T>
 void extreme_of(const void* data, std::int64_t n, void* result) {
-  if (n < kLanes) return run_of<Op, T>(data, n, result);
   using Vs = Vectors<T>;
-  constexpr std::int64_t kWidth = Vs::kWidth, kSeen = kLanes / 2, kVectors = kSeen / kWidth;  // registers of AVX2
+  constexpr std::int64_t kWidth = Vs::kWidth, kVectors = 4, kSeen = kVectors * kWidth;  // registers of AVX2
+  if (n < kWidth) return run_of<Op, T>(data, n, result);
   const T* x = static_cast<const T*>(data);
+  const std::int64_t last = n - kWidth;
   typename Vs::V most[kVectors], next;
   decltype(next != next) nans[kVectors];
+  const auto see = [&](std::int64_t v, std::int64_t at) __attribute__((always_inline)) {
+    Vs::load(next, x + at);
+    take_first<Op::kLargest>(next, most[v]);
+    nans[v] |= next != next;
+  };
 #pragma GCC unroll 8
-  for (std::int64_t v = 0; v < kVectors; ++v) Vs::load(most[v], x + v * kWidth), nans[v] = most[v] != most[v];
+  for (std::int64_t v = 0; v < kVectors; ++v)
+    Vs::load(most[v], x + (v * kWidth < last ? v * kWidth : last)), nans[v] = most[v] != most[v];
   std::int64_t i = kSeen;
   for (; i + kSeen <= n; i += kSeen)
 #pragma GCC unroll 8
-    for (std::int64_t v = 0; v < kVectors; ++v) {
-      Vs::load(next, x + i + v * kWidth);
-      take_first<Op::kLargest>(next, most[v]);
-      nans[v] |= next != next;
-    }
+    for (std::int64_t v = 0; v < kVectors; ++v) see(v, i + v * kWidth);
+  for (; i < n; i += kWidth) see(0, i < last ? i : last);
 #pragma GCC unroll 4
   for (std::int64_t half = kVectors / 2; half >= 1; half /= 2)
 #pragma GCC unroll 8
@@ -157,19 +168,17 @@ void extreme_of(const void* data, std::int64_t n, void* result) {
       take_first<Op::kLargest>(most[v + half], most[v]);
       nans[v] |= nans[v + half];
     }
+#pragma GCC unroll 4
+  for (std::int64_t half = kWidth / 2; half >= 1; half /= 2) {
+    Vs::move(next, most[0], half), take_first<Op::kLargest>(next, most[0]);
+    Vs::move(nans[1], nans[0], half), nans[0] |= nans[1];
+  }
   T best = most[0][0];
-  bool nan = nans[0][0] != 0;
-  const auto see = [&](T value) {
-    take_first<Op::kLargest>(value, best);
-    nan |= value != value;
-  };
-  for (std::int64_t j = 1; j < kWidth; ++j) see(most[0][j]), nan |= nans[0][j] != 0;
-  for (; i < n; ++i) see(x[i]);
   const auto all_of = [&](auto wanted) {
     for (std::int64_t k = 0; k < n; ++k)
       if (wanted(x[k])) best = combined<Op>(best, x[k]);
   };
-  if (nan) all_of([](T v) { return v != v; });
+  if (nans[0][0] != 0) all_of([](T v) { return v != v; });
   if (best == 0) all_of([](T v) { return v == 0; });
   *static_cast<T*>(result) = best;
 }
