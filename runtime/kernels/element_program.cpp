@@ -12,6 +12,7 @@
 #include "runtime/kernels/generated/element_code.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
+#include "runtime/kernels/types.h"
 
 namespace shard::runtime {
 namespace {
@@ -42,21 +43,6 @@ void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int6
       for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
     out += w;
     n -= w;
-  }
-}
-
-struct Twice {
-  std::uint64_t words[2];
-};
-
-template <class F>
-void by_width(std::size_t item, F f) {
-  switch (item) {
-    case 1: return f(std::uint8_t{});
-    case 2: return f(std::uint16_t{});
-    case 4: return f(std::uint32_t{});
-    case 8: return f(std::uint64_t{});
-    default: return f(Twice{});
   }
 }
 

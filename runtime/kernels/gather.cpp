@@ -3,6 +3,7 @@
 #include "runtime/kernels/kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -55,11 +56,6 @@ namespace {
 
 constexpr std::int64_t kGatherWork = 16 * 1024;  // elements a task should move
 
-std::int64_t index_at(const View& index, std::int64_t batch, std::int64_t j) {
-  const std::int64_t at = batch * index.strides[0] + j * index.strides[1];
-  return index.dtype == DType::I64 ? index.as<std::int64_t>()[at] : index.as<std::int32_t>()[at];
-}
-
 template <class T>
 T missing() {  // what Bounds::Nan gives
   if constexpr (std::is_same_v<T, Bool8>)
@@ -83,72 +79,119 @@ T missing() {  // what Bounds::Nan gives
 }
 
 template <class T>
-void move_row(const T* from, std::int64_t step, T* to, std::int64_t n) {
-  if (step == 1)
+inline void move_row(const T* from, std::int64_t step, T* to, std::int64_t n) {
+  if (n == 1)
+    *to = *from;
+  else if (step == 1)
     std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
   else
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
 
+struct Taking {  // of rows `inner` long out of n, those by `index`
+  std::int64_t n, inner, row, step, next;
+  bool folded, clamped;
+};
+template <class T, class I>
+void take_rows(const Taking t, const T* rows, const I* index, std::int64_t count, T lacking, T* to) {
+  for (std::int64_t j = 0; j < count; ++j, to += t.inner) {
+    std::int64_t i = index[j * t.next];
+    if (t.folded && i < 0) i = -1 - i;
+    if (t.clamped) i = std::clamp<std::int64_t>(i, 0, t.n - 1);
+    if (i < 0 || i >= t.n)
+      std::fill_n(to, t.inner, lacking);
+    else
+      move_row(rows + i * t.row, t.step, to, t.inner);
+  }
+}
+
 template <class T>
-void take_typed(const View& x, const View& index, const View& out, Bounds bounds) {
-  const std::int64_t n = x.shape[1], inner = x.shape[2], m = out.shape[1];
-  const T* data = x.as<const T>();
-  T* o = out.as<T>();
-  spread(out.shape[0] * m, std::max<std::int64_t>(1, kGatherWork / std::max<std::int64_t>(inner, 1)),
+void take_words(const View& x, const View& index, const View& out, Bounds bounds, T lacking) {
+  const std::int64_t m = out.shape[1];
+  const bool folded = bounds == Bounds::Folded;
+  const Taking t{x.shape[1],
+                 x.shape[2],
+                 x.strides[1],
+                 x.strides[2],
+                 index.strides[1],
+                 folded,
+                 x.shape[1] > 0 && (folded || bounds == Bounds::Clamp)};
+  spread(out.shape[0] * m, std::max<std::int64_t>(1, kGatherWork / std::max<std::int64_t>(t.inner, 1)),
          [&](std::int64_t lo, std::int64_t hi) {
-           for (std::int64_t r = lo; r < hi; ++r) {
-             std::int64_t i = index_at(index, r / m, r % m);
-             if (i < 0 && bounds == Bounds::Folded) i = -1 - i;
-             if (i < 0 || i >= n) {
-               if (n > 0 && (bounds == Bounds::Clamp || bounds == Bounds::Folded)) {
-                 i = std::clamp<std::int64_t>(i, 0, n - 1);
-               } else {
-                 std::fill_n(o + r * inner, inner, bounds == Bounds::Nan ? missing<T>() : T{});
-                 continue;
-               }
-             }
-             move_row(data + r / m * x.strides[0] + i * x.strides[1], x.strides[2], o + r * inner, inner);
+           for (std::int64_t count; lo < hi; lo += count) {
+             const std::int64_t batch = lo / m, j = lo % m, at = batch * index.strides[0] + j * t.next;
+             count = std::min(hi - lo, m - j);
+             const T* rows = x.as<const T>() + batch * x.strides[0];
+             T* to = out.as<T>() + lo * t.inner;
+             if (index.dtype == DType::I64)
+               take_rows(t, rows, index.as<std::int64_t>() + at, count, lacking, to);
+             else
+               take_rows(t, rows, index.as<std::int32_t>() + at, count, lacking, to);
            }
          });
 }
 
+// The updates of one batch entry, in order: `row` long each, in rows of `inner`, of which there are n.
 template <class T>
-void combine(Scatter op, T* to, const T* from, std::int64_t step, std::int64_t n) {
-  const auto each = [&](auto f) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = kept_as<T>(f(to_compute(to[i]), to_compute(from[i * step])));
-  };
-  switch (op) {
-    case Scatter::Set: return move_row(from, step, to, n);
-    case Scatter::Add: return each([](auto a, auto b) { return add_wrapped(a, b); });
-    case Scatter::Mul: return each([](auto a, auto b) { return mul_wrapped(a, b); });
-    case Scatter::Min: return each([](auto a, auto b) { return min_nan(a, b); });
-    case Scatter::Max: return each([](auto a, auto b) { return max_nan(a, b); });
+struct Updates {
+  const void* index;
+  bool wide;  // it is of i64, else of i32
+  std::int64_t count, next, n, inner, row;
+  const T* from;
+  std::int64_t from_row, from_step;
+  T* to;
+  template <class F>
+  void each(F f) const {
+    const Updates u = *this;
+    for (std::int64_t j = 0; j < u.count; ++j) {
+      const std::int64_t at = j * u.next, i = u.wide ? static_cast<const std::int64_t*>(u.index)[at]
+                                                     : static_cast<const std::int32_t*>(u.index)[at];
+      if (i >= 0 && i < u.n) f(u.to + i * u.inner, u.from + j * u.from_row);
+    }
   }
-}
+  template <class F>
+  void combine(F f) const {
+    each([f, n = row, step = from_step](T* to, const T* from) {
+      std::int64_t k = 0;
+      do to[k] = kept_as<T>(f(to_compute(to[k]), to_compute(from[k * step])));
+      while (++k < n);
+    });
+  }
+};
 
-// The updates of one batch entry are in order; tasks split entries and the inner dimension. `add`: what adds dense
-// rows, or null.
+// Tasks split batch entries and the inner dimension. `add`: what adds dense rows, or null.
 template <class T>
 void scatter_typed(Scatter op, Loop add, const View& index, const View& v, const View& out) {
-  const std::int64_t n = out.shape[1], inner = out.shape[2], m = index.shape[1];
-  const T* data = v.as<const T>();
-  T* o = out.as<T>();
+  const std::int64_t inner = out.shape[2], m = index.shape[1];
   const std::int64_t width = std::max<std::int64_t>(64, inner / 8),
                      strips = inner == 0 ? 0 : (inner + width - 1) / width;
   const std::int64_t work = std::max<std::int64_t>(1, m * std::min(width, inner));
   spread(out.shape[0] * strips, std::max<std::int64_t>(1, kGatherWork / work), [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t unit = lo; unit < hi; ++unit) {
-      const std::int64_t b = unit / strips, from = unit % strips * width, w = std::min(width, inner - from);
-      for (std::int64_t j = 0; j < m; ++j) {
-        const std::int64_t i = index_at(index, b, j);
-        if (i < 0 || i >= n) continue;
-        T* const to = o + (b * n + i) * inner + from;
-        const T* const row = data + b * v.strides[0] + j * v.strides[1] + from * v.strides[2];
-        if (add)
-          add(to, row, nullptr, to, w);
-        else
-          combine(op, to, row, v.strides[2], w);
+      const std::int64_t b = unit / strips, from = unit % strips * width, w = std::min(width, inner - from),
+                         at = b * index.strides[0], step = v.strides[2];
+      const bool wide = index.dtype == DType::I64;
+      const Updates<T> u{wide ? static_cast<const void*>(index.as<std::int64_t>() + at) : index.as<std::int32_t>() + at,
+                         wide,
+                         m,
+                         index.strides[1],
+                         out.shape[1],
+                         inner,
+                         w,
+                         v.as<const T>() + b * v.strides[0] + from * step,
+                         v.strides[1],
+                         step,
+                         out.as<T>() + b * out.shape[1] * inner + from};
+      if (add && w > 1) {
+        u.each([&](T* to, const T* row) { add(to, row, nullptr, to, w); });
+        continue;
+      }
+      switch (op) {
+        case Scatter::Set: u.each([&](T* to, const T* row) { move_row(row, step, to, w); }); break;
+        case Scatter::Add: u.combine([](auto x, auto y) { return add_wrapped(x, y); }); break;
+        case Scatter::Mul: u.combine([](auto x, auto y) { return mul_wrapped(x, y); }); break;
+        case Scatter::Min: u.combine([](auto x, auto y) { return min_nan(x, y); }); break;
+        case Scatter::Max: u.combine([](auto x, auto y) { return max_nan(x, y); }); break;
       }
     }
   });
@@ -157,7 +200,16 @@ void scatter_typed(Scatter op, Loop add, const View& index, const View& v, const
 }  // namespace
 
 void take(const View& x, const View& index, const View& out, Bounds bounds) {
-  visit_stored(x.dtype, [&](auto t) { take_typed<decltype(t)>(x, index, out, bounds); });
+  std::array<std::uint64_t, 2> lacking{};
+  if (bounds == Bounds::Nan)
+    visit_stored(x.dtype, [&](auto t) {
+      const auto value = missing<decltype(t)>();
+      std::memcpy(lacking.data(), &value, sizeof value);
+    });
+  by_width(size_of(x.dtype), [&](auto t) {
+    std::memcpy(&t, lacking.data(), sizeof t);
+    take_words(x, index, out, bounds, t);
+  });
 }
 
 void scatter(Scatter op, const View& x, const View& index, const View& v, const View& out) {

@@ -69,6 +69,21 @@ decltype(auto) visit(DType t, F&& f) {
   }
 }
 
+// What moves elements needs only their bytes: f is called with a value that has as many.
+struct Twice {
+  std::uint64_t words[2];
+};
+template <class F>
+void by_width(std::size_t item, F f) {
+  switch (item) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    case 8: return f(std::uint64_t{});
+    default: return f(Twice{});
+  }
+}
+
 // Sums and products that wrap (integers) or saturate to truth values, whatever the type.
 template <class C>
 C add_wrapped(C a, C b) {
