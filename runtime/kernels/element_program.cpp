@@ -150,8 +150,9 @@ class Run {
     const auto turned = [](const ElementPlan::Input& in) { return in.turned; };
     if (std::any_of(p_.inputs.begin(), p_.inputs.end(), turned)) begin_panels();
     const std::int64_t widest = std::min(p_.tile, to - from);
-    for (const ElementPlan::Constant& c : p_.constants)
-      fill_slot(c.item, c.value.data(), p_.held(c.reg, widest), reg_[c.reg]);
+    if (!code_ || code_->loops)
+      for (const ElementPlan::Constant& c : p_.constants)
+        fill_slot(c.item, c.value.data(), p_.held(c.reg, widest), reg_[c.reg]);
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
       if (p_.inputs[i].once()) fill_once(i, p_.held(p_.inputs[i].reg, widest));
     if (whole()) return tile(from, to - from);

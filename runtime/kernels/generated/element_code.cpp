@@ -47,6 +47,8 @@ class Maker {
     end(p_.steps.size());
     const auto generated = [](const ElementCode::Part& part) { return part.code.run != nullptr; };
     if (std::none_of(made_->parts.begin(), made_->parts.end(), generated)) return nullptr;
+    made_->loops = !std::all_of(made_->parts.begin(), made_->parts.end(), generated) ||
+                   std::any_of(p_.outputs.begin(), p_.outputs.end(), [&](auto& o) { return constant_[o.reg]; });
     const auto dense = [](const ElementPlan::Input& in) {
       return (in.way == ElementPlan::Way::Direct && !in.kept && !in.load) || in.way == ElementPlan::Way::Scalar;
     };
