@@ -152,9 +152,7 @@ struct Updates {
   template <class F>
   void combine(F f) const {
     each([f, n = row, step = from_step](T* to, const T* from) {
-      std::int64_t k = 0;
-      do to[k] = kept_as<T>(f(to_compute(to[k]), to_compute(from[k * step])));
-      while (++k < n);
+      for (std::int64_t k = 0; k < n; ++k) to[k] = kept_as<T>(f(to_compute(to[k]), to_compute(from[k * step])));
     });
   }
 };
@@ -188,7 +186,12 @@ void scatter_typed(Scatter op, Loop add, const View& index, const View& v, const
       }
       switch (op) {
         case Scatter::Set: u.each([&](T* to, const T* row) { move_row(row, step, to, w); }); break;
-        case Scatter::Add: u.combine([](auto x, auto y) { return add_wrapped(x, y); }); break;
+        case Scatter::Add:
+          if (w == 1)
+            u.each([](T* to, const T* one) { *to = kept_as<T>(add_wrapped(to_compute(*to), to_compute(*one))); });
+          else
+            u.combine([](auto x, auto y) { return add_wrapped(x, y); });
+          break;
         case Scatter::Mul: u.combine([](auto x, auto y) { return mul_wrapped(x, y); }); break;
         case Scatter::Min: u.combine([](auto x, auto y) { return min_nan(x, y); }); break;
         case Scatter::Max: u.combine([](auto x, auto y) { return max_nan(x, y); }); break;
