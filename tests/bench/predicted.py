@@ -40,7 +40,7 @@ def in_two_processes(shard, chip, program, sets):
     argv = [os.path.join(HERE, program + '.shard'), '--devices', '2', *(w for pair in sets.split() for w in ('--set', pair))]
     calls = json.loads(subprocess.run([shard, 'estimate', *argv, '--chip', chip, '--json'], check=True, capture_output=True, text=True).stdout)['calls']
     said = max(calls, key=lambda c: c['count'] * c['step_seconds'])['step_seconds']
-    return f'{program} {sets}', 2, step_of([shard, 'launch', '-n', '2', *argv], 2, 52) / 1e3, said
+    return f'{program} {sets}', 2, step_of([[shard, 'launch', '-n', '2', *argv]], 2, 52)[0] / 1e3, said
 
 
 def main():

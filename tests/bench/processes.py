@@ -107,20 +107,21 @@ def all_reduces(shard, python, folder):
         print(f'| {name} | {" | ".join(shown(us) for us in row)} |', flush=True)
 
 
-def step_of(argv, few, many, times=3):
-    """Milliseconds of a step: a long run less a short one."""
-    def seconds(steps):
+def step_of(commands, few, many, times=5):
+    """Milliseconds of a step of each command: a long run less a short one. They take turns, so that a slow minute of the machine is everybody's."""
+    def seconds(argv, steps):
         began = time.perf_counter()
         subprocess.run([*argv, '--set', f'steps={steps}'], check=True, stdout=subprocess.DEVNULL)
         return time.perf_counter() - began
-    return (min(seconds(many) for _ in range(times)) - min(seconds(few) for _ in range(times))) / (many - few) * 1e3
+    runs = [[(seconds(argv, few), seconds(argv, many)) for argv in commands] for _ in range(times)]
+    return [(min(run[i][1] for run in runs) - min(run[i][0] for run in runs)) / (many - few) * 1e3 for i in range(len(commands))]
 
 
 def steps(shard, python):
     print('\n| step on 2 devices | one process | two processes | two of JAX |\n| --- | --- | --- | --- |')
     for name, script, more in (('mlp, data parallel', 'mlp', []), ('mlp, fully sharded', 'mlp', ['--set', 'sharded=1']), ('transformer', 'transformer', [])):
         argv = [os.path.join(HERE, script + '.shard'), '--devices', '2', *more]
-        alone, two = step_of([shard, 'run', *argv], 2, 52), step_of([shard, 'launch', '-n', '2', *argv], 2, 52)
+        alone, two = step_of([[shard, 'run', *argv], [shard, 'launch', '-n', '2', *argv]], 2, 102)
         other = two_of_jax(python, lambda where, i: [os.path.join(HERE, 'jax_programs.py'), 'fsdp' if more else script, '2', '50', where, str(i)]) if python else None
         print(f'| {name} | {alone:.1f} ms | {two:.1f} ms ({two / alone:.2f}) | {"-" if other is None else f"{other:.1f} ms"} |', flush=True)
 

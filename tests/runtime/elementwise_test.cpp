@@ -41,7 +41,7 @@ double rsqrt(double x) { return 1 / std::sqrt(x); }
 double square(double x) { return x * x; }
 double reciprocal(double x) { return 1 / x; }
 const std::vector<Function> kFunctions{
-    {Code::Exp, std::exp, -104, 89, 1.5},        {Code::Expm1, std::expm1, -30, 89, 2.5},
+    {Code::Exp, std::exp, -120, 89, 1.5},        {Code::Expm1, std::expm1, -30, 89, 2.5},
     {Code::Log, std::log, 1e-44, 3e38, 1.5},     {Code::Log1p, std::log1p, -0.99999, 1e6, 2.5},
     {Code::Sqrt, std::sqrt, 0, 3e38, 0.5},       {Code::Rsqrt, rsqrt, 1e-30, 1e30, 1.5},
     {Code::Square, square, -100, 100, 0.5},      {Code::Cbrt, std::cbrt, -1000, 1000, 1},
