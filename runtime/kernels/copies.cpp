@@ -11,6 +11,7 @@
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
+#include "runtime/kernels/types.h"
 
 namespace shard::runtime {
 namespace {
@@ -18,9 +19,6 @@ namespace {
 constexpr std::int64_t kPiece = 64 * 1024;  // bytes a thread moves at least
 constexpr int kIn = 0, kOut = 1;
 using Pair = Nest<2>;
-struct TwoWords {  // an element of 16 bytes
-  std::uint64_t words[2];
-};
 
 // Dimensions ordered so that `out` is walked forwards in memory, then merged.
 Pair ordered(const View& in, const View& out) {
@@ -122,13 +120,10 @@ void copy(const View& in, const View& out) {
   for (const std::int64_t d : out.shape)
     if (d == 0) return;
   const Pair nest = ordered(in, out);
-  switch (size_of(out.dtype)) {
-    case 1: copy_nest(nest, in.as<const std::uint8_t>(), out.as<std::uint8_t>()); return;
-    case 2: copy_nest(nest, in.as<const std::uint16_t>(), out.as<std::uint16_t>()); return;
-    case 4: copy_nest(nest, in.as<const std::uint32_t>(), out.as<std::uint32_t>()); return;
-    case 8: copy_nest(nest, in.as<const std::uint64_t>(), out.as<std::uint64_t>()); return;
-    default: copy_nest(nest, in.as<const TwoWords>(), out.as<TwoWords>()); return;
-  }
+  by_width(size_of(out.dtype), [&](auto t) {
+    using T = decltype(t);
+    copy_nest(nest, in.as<const T>(), out.as<T>());
+  });
 }
 
 void fill(const View& out, double value, std::int64_t integer) {

@@ -56,6 +56,25 @@ namespace {
 
 constexpr std::int64_t kGatherWork = 16 * 1024;  // elements a task should move
 
+// The numbers of rows in one entry of the batch, from the j-th on.
+class RowNumbers {
+ public:
+  RowNumbers(const View& index, std::int64_t batch, std::int64_t j)
+      : wide_(index.dtype == DType::I64), next_(index.strides[1]) {
+    const std::int64_t at = batch * index.strides[0] + j * next_;
+    first_ = wide_ ? static_cast<const void*>(index.as<std::int64_t>() + at) : index.as<std::int32_t>() + at;
+  }
+  std::int64_t operator[](std::int64_t j) const {
+    return wide_ ? static_cast<const std::int64_t*>(first_)[j * next_]
+                 : static_cast<const std::int32_t*>(first_)[j * next_];
+  }
+
+ private:
+  bool wide_;
+  std::int64_t next_;
+  const void* first_;
+};
+
 template <class T>
 T missing() {  // what Bounds::Nan gives
   if constexpr (std::is_same_v<T, Bool8>)
@@ -88,14 +107,14 @@ inline void move_row(const T* from, std::int64_t step, T* to, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
 
-struct Taking {  // of rows `inner` long out of n, those by `index`
-  std::int64_t n, inner, row, step, next;
+struct Taking {  // of n rows, which are `inner` long
+  std::int64_t n, inner, row, step;
   bool folded, clamped;
 };
-template <class T, class I>
-void take_rows(const Taking t, const T* rows, const I* index, std::int64_t count, T lacking, T* to) {
+template <class T>
+void take_rows(const Taking t, const T* rows, const RowNumbers numbers, std::int64_t count, T lacking, T* to) {
   for (std::int64_t j = 0; j < count; ++j, to += t.inner) {
-    std::int64_t i = index[j * t.next];
+    std::int64_t i = numbers[j];
     if (t.folded && i < 0) i = -1 - i;
     if (t.clamped) i = std::clamp<std::int64_t>(i, 0, t.n - 1);
     if (i < 0 || i >= t.n)
@@ -109,24 +128,15 @@ template <class T>
 void take_words(const View& x, const View& index, const View& out, Bounds bounds, T lacking) {
   const std::int64_t m = out.shape[1];
   const bool folded = bounds == Bounds::Folded;
-  const Taking t{x.shape[1],
-                 x.shape[2],
-                 x.strides[1],
-                 x.strides[2],
-                 index.strides[1],
-                 folded,
-                 x.shape[1] > 0 && (folded || bounds == Bounds::Clamp)};
+  const Taking t{x.shape[1],   x.shape[2], x.strides[1],
+                 x.strides[2], folded,     x.shape[1] > 0 && (folded || bounds == Bounds::Clamp)};
   spread(out.shape[0] * m, std::max<std::int64_t>(1, kGatherWork / std::max<std::int64_t>(t.inner, 1)),
          [&](std::int64_t lo, std::int64_t hi) {
            for (std::int64_t count; lo < hi; lo += count) {
-             const std::int64_t batch = lo / m, j = lo % m, at = batch * index.strides[0] + j * t.next;
+             const std::int64_t batch = lo / m, j = lo % m;
              count = std::min(hi - lo, m - j);
              const T* rows = x.as<const T>() + batch * x.strides[0];
-             T* to = out.as<T>() + lo * t.inner;
-             if (index.dtype == DType::I64)
-               take_rows(t, rows, index.as<std::int64_t>() + at, count, lacking, to);
-             else
-               take_rows(t, rows, index.as<std::int32_t>() + at, count, lacking, to);
+             take_rows(t, rows, {index, batch, j}, count, lacking, out.as<T>() + lo * t.inner);
            }
          });
 }
@@ -134,9 +144,8 @@ void take_words(const View& x, const View& index, const View& out, Bounds bounds
 // The updates of one batch entry, in order: `row` long each, in rows of `inner`, of which there are n.
 template <class T>
 struct Updates {
-  const void* index;
-  bool wide;  // it is of i64, else of i32
-  std::int64_t count, next, n, inner, row;
+  RowNumbers numbers;
+  std::int64_t count, n, inner, row;
   const T* from;
   std::int64_t from_row, from_step;
   T* to;
@@ -144,8 +153,7 @@ struct Updates {
   void each(F f) const {
     const Updates u = *this;
     for (std::int64_t j = 0; j < u.count; ++j) {
-      const std::int64_t at = j * u.next, i = u.wide ? static_cast<const std::int64_t*>(u.index)[at]
-                                                     : static_cast<const std::int32_t*>(u.index)[at];
+      const std::int64_t i = u.numbers[j];
       if (i >= 0 && i < u.n) f(u.to + i * u.inner, u.from + j * u.from_row);
     }
   }
@@ -167,19 +175,10 @@ void scatter_typed(Scatter op, Loop add, const View& index, const View& v, const
   spread(out.shape[0] * strips, std::max<std::int64_t>(1, kGatherWork / work), [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t unit = lo; unit < hi; ++unit) {
       const std::int64_t b = unit / strips, from = unit % strips * width, w = std::min(width, inner - from),
-                         at = b * index.strides[0], step = v.strides[2];
-      const bool wide = index.dtype == DType::I64;
-      const Updates<T> u{wide ? static_cast<const void*>(index.as<std::int64_t>() + at) : index.as<std::int32_t>() + at,
-                         wide,
-                         m,
-                         index.strides[1],
-                         out.shape[1],
-                         inner,
-                         w,
-                         v.as<const T>() + b * v.strides[0] + from * step,
-                         v.strides[1],
-                         step,
-                         out.as<T>() + b * out.shape[1] * inner + from};
+                         step = v.strides[2];
+      const Updates<T> u{{index, b, 0}, m,    out.shape[1],
+                         inner,         w,    v.as<const T>() + b * v.strides[0] + from * step,
+                         v.strides[1],  step, out.as<T>() + b * out.shape[1] * inner + from};
       if (add && w > 1) {
         u.each([&](T* to, const T* row) { add(to, row, nullptr, to, w); });
         continue;

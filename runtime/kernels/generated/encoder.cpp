@@ -337,16 +337,16 @@ class Encoder : public Sums {
   void store(const Stored& s) {
     const Xmm x = held(s.node);
     const Operand& o = operands_[s.operand];
-    const Address to = element(s.operand, s.vector);
-    const Address some = ragged_ ? to | left(s.vector) : to;
-    if (ragged_ && !o.truth) {
-      bytes_of(o.kind) == 4 ? vmovups(some, x) : vmovupd(some, x);
+    const Address all = element(s.operand, s.vector), to = ragged_ ? all | left(s.vector) : all;
+    const bool single = bytes_of(o.kind) == 4;
+    if (!o.truth && one_) {
+      single ? vmovss(to, x) : vmovsd(to, x);
+    } else if (!o.truth) {
+      single ? vmovups(to, x) : vmovupd(to, x);
     } else if (ragged_) {
       const Xmm bytes = in(take(), Kind::I32);
       vpandd(bytes, x, constant(Kind::I32, 1));
-      vpmovdb(some, bytes);
-    } else if (!o.truth) {
-      one_ ? bytes_of(o.kind) == 4 ? vmovss(to, x) : vmovsd(to, x) : vmovups(to, x);
+      vpmovdb(to, bytes);
     } else if (one_) {
       vpextrb(to, x, 0);
       and_(byte[to.getRegExp()], 1);

@@ -158,16 +158,15 @@ class Registers : public Xbyak::CodeGenerator {
   }
   void load(const Xmm& to, const Node& n) {
     const Address from = element(n.value, n.vector);
+    const Xmm some = ragged_ ? to | left(n.vector) | T_z : to;
     if (operands_[n.value].truth && one_) {
       movzx(eax, from);
       vmovd(to, eax);
     } else if (operands_[n.value].truth) {
-      ragged_ ? vpmovzxbd(to | left(n.vector) | T_z, from) : vpmovzxbd(to, from);
+      vpmovzxbd(some, from);
     } else if (one_) {
       return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
     } else {
-      if (!ragged_) return vmovups(to, from);
-      const Xmm some = to | left(n.vector) | T_z;
       return bytes_of(n.kind) == 4 ? vmovups(some, from) : vmovupd(some, from);
     }
     as_mask(to);

@@ -142,9 +142,7 @@ SHARD_LOOP F scaled(F x, [[maybe_unused]] F whole, auto biased) {
 template <Single F>
 SHARD_LOOP F Exp(F x) {
   const auto none = x < -104.0f;
-  F c = pick(none, F(0.0f), x);
-  c = pick(c > 90.0f, F(90.0f), c);
-  const auto d = reduce_exp<1>(c);
+  const auto d = reduce_exp<1>(pick(none, F(0.0f), pick(x > 90.0f, F(90.0f), x)));
   return pick(none, F(0.0f), scaled(1.0f + expm1_core<1>(d.r), d.whole, d.biased));
 }
 

@@ -184,23 +184,25 @@ void extreme_of(const void* data, std::int64_t n, void* result) {
 }
 
 template <class Op, class T>
-constexpr ReduceRun kRun = run_of<Op, T>;
-template <class Op, class T>
-requires(kWide&& kFloating<T> &&
-         (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>)) constexpr ReduceRun kRun<Op, T> = extreme_of<Op, T>;
+ReduceRun run_for() {
+  if constexpr (kWide && kFloating<T> && (std::is_same_v<Op, Max> || std::is_same_v<Op, Min>))
+    return extreme_of<Op, T>;
+  else
+    return run_of<Op, T>;
+}
 
 // Only what compares asks for the sign of an integer.
 template <class T>
 ReduceRun number(Reduce op) {
   using Bits = typename std::conditional_t<kFloating<T>, std::type_identity<T>, std::make_unsigned<T>>::type;
   switch (op) {
-    case Reduce::Sum: return kRun<Sum, Bits>;
-    case Reduce::Prod: return kRun<Prod, Bits>;
-    case Reduce::Max: return kRun<Max, T>;
-    case Reduce::Min: return kRun<Min, T>;
+    case Reduce::Sum: return run_for<Sum, Bits>();
+    case Reduce::Prod: return run_for<Prod, Bits>();
+    case Reduce::Max: return run_for<Max, T>();
+    case Reduce::Min: return run_for<Min, T>();
     default: break;
   }
-  if constexpr (!kFloating<T>) return op == Reduce::And ? kRun<And, Bits> : kRun<Or, Bits>;
+  if constexpr (!kFloating<T>) return op == Reduce::And ? run_for<And, Bits>() : run_for<Or, Bits>();
   return nullptr;
 }
 
@@ -208,7 +210,7 @@ ReduceRun number(Reduce op) {
 
 ReduceRun run(Reduce op, DType type) {
   const bool all = op == Reduce::And || op == Reduce::Min || op == Reduce::Prod;
-  if (type == DType::Bool) return all ? kRun<And, std::uint8_t> : kRun<Or, std::uint8_t>;  // bytes 0 and 1
+  if (type == DType::Bool) return all ? run_for<And, std::uint8_t>() : run_for<Or, std::uint8_t>();  // bytes 0 and 1
   if (type == DType::I4) return nullptr;
   return in_register(type, [&](auto x) { return number<decltype(x)>(op); });
 }
