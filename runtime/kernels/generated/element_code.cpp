@@ -136,7 +136,7 @@ class Maker {
       n.value = places_.size();
       const bool spread = along || (scalar_[from] && p_.count > 1);
       places_.push_back({from, static_cast<std::uint8_t>(held_bytes(type)), along && !scalar_[from], spread, false});
-      operands_.push_back({kind, truth, spread});
+      operands_.push_back({kind, truth, spread, places_.back().of_row});
     }
     return node_[reg] = formula_.add(n);
   }
@@ -152,7 +152,7 @@ class Maker {
       return false;
     sums_.push_back({it->second, places_.size(), 0, true});
     places_.push_back({s.dst, static_cast<std::uint8_t>(held_bytes(p_.types[s.dst])), true, false, true});
-    operands_.push_back({*kind_of(p_.types[s.dst]), false, false});
+    operands_.push_back({*kind_of(p_.types[s.dst]), false, false, true});
     return true;
   }
   bool reads_sum(const Step& s) const {
@@ -185,7 +185,7 @@ class Maker {
       const bool by_row = std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });
       ElementCode::Part part{first_,
                              s,
-                             encode(formula_, operands_, stored, turn(by_row), by_row ? p_.row : p_.count),
+                             encode(formula_, operands_, stored, turn(by_row), by_row ? p_.row : p_.count, by_row),
                              std::move(places_),
                              of_row_,
                              by_row};
@@ -275,6 +275,7 @@ void ElementCode::Part::run(void* const* base, std::int64_t n, std::int64_t row)
   std::array<unsigned char*, kMostOperands> at;
   for (std::size_t i = 0; i < places.size(); ++i) at[i] = static_cast<unsigned char*>(base[places[i].reg]);
   if (!by_row) return some(at.data(), n);
+  if (code.rows) return code.run(at.data(), n);
   for (std::int64_t done = 0; done < n; done += row) {
     some(at.data(), row);
     for (std::size_t i = 0; i < places.size(); ++i)

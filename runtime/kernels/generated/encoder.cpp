@@ -35,8 +35,11 @@ class Encoder : public Sums {
   }
 
   int lanes() const { return lanes_ * vectors(); }  // of a turn
+  // Whether the code does rows of so many elements one after the other.
+  bool does_rows(std::int64_t row) const { return row < kLongestRow && (ragged_ || row % lanes() == 0); }
 
-  void write() {
+  void write(std::int64_t row) {
+    row_ = static_cast<int>(row);
     // Of the registers of addresses, a caller wants the last ones back.
     const std::size_t bases = std::min(operands_.size(), kBases.size()), saved = std::max(bases, kFree) - kFree;
     push(rbp);
@@ -49,16 +52,20 @@ class Encoder : public Sums {
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& node = f_.nodes[i];
       const auto id = static_cast<NodeId>(i);
-      if (!uses_[i].empty() && is_spread(node)) spread(id);
       if (node.op == Op::Constant && stays(id)) vmovups(in(id), constant(node.kind, node.value));
     }
+    xor_(ecx, ecx);
+    const bool one_turn = row_ > 0 && row_ <= lanes();
+    if (ragged_ && one_turn) find_left(vectors());
+    Xbyak::Label next_row, again;
+    L(next_row);
+    for (std::size_t i = 0; i < f_.nodes.size(); ++i)
+      if (!uses_[i].empty() && is_spread(f_.nodes[i])) spread(static_cast<NodeId>(i));
     begin_divisors();
     begin_sums();
-    xor_(ecx, ecx);
-    Xbyak::Label again;
     align(32);
     L(again);
-    if (ragged_) find_left(vectors());
+    if (ragged_ && !one_turn) find_left(vectors());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& node = f_.nodes[i];
       now_ = static_cast<int>(i);
@@ -67,10 +74,18 @@ class Encoder : public Sums {
     }
     now_ = static_cast<int>(f_.nodes.size());
     for (const Stored& s : stored_) s.sum ? add_to_sum(s) : store(s);
-    add(rcx, lanes());
-    cmp(rcx, rsi);
-    jb(again, T_NEAR);
+    if (!one_turn) {
+      add(rcx, lanes());
+      row_ ? cmp(rcx, row_) : cmp(rcx, rsi);
+      jb(again, T_NEAR);
+    }
     end_sums();
+    if (row_) {
+      to_next_row();
+      if (!one_turn) xor_(ecx, ecx);
+      sub(rsi, row_);
+      ja(next_row, T_NEAR);
+    }
     lea(rsp, ptr[rbp - static_cast<int>(8 * saved)]);
     for (std::size_t i = saved; i-- > 0;) pop(Xbyak::Reg64(kBases[kFree + i]));
     pop(rbp);
@@ -85,7 +100,18 @@ class Encoder : public Sums {
   }
 
  private:
+  static constexpr std::int64_t kLongestRow = 1 << 24;  // what lies between two rows is a displacement
   int vectors() const { return stored_.back().vector + 1; }
+  void to_next_row() {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Operand& o = operands_[i];
+      const int bytes = o.bytes() * (o.of_row ? 1 : o.spread ? 0 : row_);
+      if (bytes > 0 && i < kBases.size())
+        add(Xbyak::Reg64(kBases[i]), bytes);
+      else if (bytes > 0)
+        add(qword[rdi + 8 * i], bytes);
+    }
+  }
   static bool compares(Op op) { return op == Op::Less || op == Op::AtMost || op == Op::Equal || op == Op::Differs; }
   // A comparison that only chooses is done where it chooses, so that its bits need not become lanes.
   void wait_for_picks(std::size_t i) {
@@ -401,7 +427,7 @@ std::pair<Unrolled, int> unrolled(const Formula& given, std::span<const Operand>
 }  // namespace
 
 MachineCode encode(const Formula& given, std::span<const Operand> operands, std::span<const Stored> given_stored,
-                   Turn turn, std::int64_t elements) {
+                   Turn turn, std::int64_t elements, bool by_row) {
   // Few elements hardly fill vectors of half the width.
   const bool many = turn >= Turn::Vectors, full = many && has_avx512();
   int vectors = !many ? 1 : full ? 4 : 2;
@@ -419,7 +445,8 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   if (!code.memory.data()) return code;
   try {
     Encoder encoder(formula, operands, stored, turn, full, many ? free : 0, code.memory);
-    encoder.write();
+    code.rows = by_row && encoder.does_rows(elements);
+    encoder.write(code.rows ? elements : 0);
     encoder.ready();
     code.lanes = turn == Turn::Ragged ? 1 : encoder.lanes();
     if (code.memory.seal()) code.run = reinterpret_cast<MachineCode::Function>(code.memory.data());

@@ -16,11 +16,12 @@ struct MachineCode {
   ExecutableMemory memory;
   Function run = nullptr;  // null: no code could be made
   std::int64_t lanes = 0;
+  bool rows = false;  // n: of any number of rows; `at` is left anyhow
 };
 
 bool can_encode();  // the processor has what the code needs, and SHARD_ISA allows it
-// `elements`: of a run, at most.
+// `elements`: of a run, at most. `by_row`: of a row, and the code does all rows of a run if turns fill them.
 MachineCode encode(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, Turn turn,
-                   std::int64_t elements);
+                   std::int64_t elements, bool by_row = false);
 
 }  // namespace shard::runtime::generated

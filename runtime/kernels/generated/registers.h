@@ -87,8 +87,7 @@ class Registers : public Xbyak::CodeGenerator {
     return rax;
   }
   Address element(std::size_t operand, int vector) {
-    const Operand& o = operands_[operand];
-    const int item = o.truth ? 1 : static_cast<int>(bytes_of(o.kind));
+    const int item = operands_[operand].bytes();
     return ptr[base(operand) + rcx * item + vector * lanes_ * item];
   }
   Address constant(Kind kind, std::uint64_t bits) {
@@ -175,7 +174,7 @@ class Registers : public Xbyak::CodeGenerator {
   static constexpr int kMostLeft = 64;
   static Xbyak::Opmask left(int vector) { return Xbyak::Opmask(2 + vector); }
   void find_left(int vectors) {
-    mov(rax, rsi);
+    row_ ? mov(eax, row_) : mov(rax, rsi);
     sub(rax, rcx);
     cmp(rax, kMostLeft);
     cmova(rax, constant(Kind::I64, kMostLeft));
@@ -212,6 +211,7 @@ class Registers : public Xbyak::CodeGenerator {
   std::uint32_t pinned_ = 0;
   std::size_t more_slots_ = 0;
   int now_ = 0, slots_ = 0, lanes_ = 0;  // now: the node whose code is written
+  int row_ = 0;                          // elements of a row, where the code does row by row
   int registers_, vector_;               // their number; bytes of each
   bool one_, ragged_;
 };

@@ -15,11 +15,16 @@ class Sums : public Quotients {
   }
   std::size_t sum_bytes() const { return sums_.size() * kSumBytes; }
   void begin_sums() {
-    for (std::size_t i = 0; i < sums_.size(); ++i) begin_sum(i);
+    for (std::size_t i = 0; !once() && i < sums_.size(); ++i) begin_sum(i);
   }
   void add_to_sum(const Stored& s) {
     const auto i = static_cast<std::size_t>(std::find(sums_.begin(), sums_.end(), s.operand) - sums_.begin());
     const Xmm x = held(s.node);
+    if (once()) {
+      vmovups(ptr[sum_at(i) + rcx * sum_item(i) + s.vector * lanes_ * sum_item(i)], x);
+      pinned_ = 0;
+      return;
+    }
     const Xmm sum = in(take(), operands_[s.operand].kind);
     lea(eax, ptr[rcx + s.vector * lanes_]);
     and_(eax, kSumLanes - 1);
@@ -36,6 +41,7 @@ class Sums : public Quotients {
 
  private:
   static constexpr int kSumLanes = 64;
+  bool once() const { return row_ == kSumLanes; }  // each lane has one element
   static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
   Xbyak::RegExp sum_at(std::size_t i) const { return rsp + static_cast<int>(slot_bytes() + i * kSumBytes); }
   int sum_item(std::size_t i) const { return static_cast<int>(bytes_of(operands_[sums_[i]].kind)); }

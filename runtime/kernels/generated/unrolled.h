@@ -12,6 +12,8 @@ struct Operand {
   Kind kind;
   bool truth = false;   // bytes 0 and 1, masks in lanes
   bool spread = false;  // one element for all lanes of all vectors
+  bool of_row = false;  // one element, the next row's behind it
+  int bytes() const { return truth ? 1 : static_cast<int>(bytes_of(kind)); }
 };
 struct Stored {
   NodeId node;
