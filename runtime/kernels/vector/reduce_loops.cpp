@@ -1,6 +1,8 @@
 // The inner loops of reductions. A run is summed in 64 lanes (short ones in 8), element i in lane i mod 64,
 // the lanes by halves: the same order
 // for every instruction set, so sums agree bit for bit between them.
+#include <utility>
+
 #include "runtime/kernels/vector/functions.h"
 
 namespace shard::runtime::SHARD_ISA {
@@ -63,15 +65,18 @@ constexpr bool kWide = false;
 // Lanes as vectors, which stay in registers: as an array the compiler brings them to memory and back.
 template <class T>
 struct Vectors {
-  static constexpr std::int64_t kWidth = 32 / static_cast<std::int64_t>(sizeof(T));
+  static constexpr int kWidth = 32 / static_cast<int>(sizeof(T));
   typedef T V __attribute__((vector_size(32)));
   typedef codes::U<T> Bits __attribute__((vector_size(32)));
   SHARD_LOOP void load(V& v, const T* x) { __builtin_memcpy(&v, x, sizeof v); }
-  // Lane j + half comes to lane j.
-  SHARD_LOOP void move(auto& to, const auto& v, std::int64_t half) {
-    Bits from{};
-    for (std::int64_t j = 0; j < kWidth; ++j) from[j] = static_cast<codes::U<T>>((j + half) % kWidth);
-    to = __builtin_shuffle(v, from);
+  // f of what has lane j + half of v in lane j, for each half of the lanes: 4, 2 and 1 of eight.
+  template <int Half = kWidth / 2>
+  SHARD_LOOP void fold(auto& v, auto f) {
+    [&]<int... J>(std::integer_sequence<int, J...>) __attribute__((always_inline)) {
+      f(__builtin_shufflevector(v, v, (J + Half) % kWidth...), v);
+    }
+    (std::make_integer_sequence<int, kWidth>());
+    if constexpr (Half > 1) fold<Half / 2>(v, f);
   }
   // The last n < kWidth of the elements before x, and -0, which adds nothing.
   SHARD_LOOP void load_last(V& to, const T* x, std::int64_t n) {
@@ -105,8 +110,8 @@ SHARD_LOOP T sum_in_lanes(const T* x, std::int64_t n) {
   for (std::int64_t half = kVectors / 2; half >= 1; half /= 2)
 #pragma GCC unroll 8
     for (std::int64_t v = 0; v < half; ++v) sum[v] += sum[v + half];
-#pragma GCC unroll 4
-  for (std::int64_t half = kWidth / 2; half >= 1; half /= 2) Vs::move(next, sum[0], half), sum[0] += next;
+  Vs::fold(
+      sum[0], [](const auto& from, auto& to) __attribute__((always_inline)) { to += from; });
   return sum[0][0];
 }
 
@@ -168,11 +173,10 @@ void extreme_of(const void* data, std::int64_t n, void* result) {
       take_first<Op::kLargest>(most[v + half], most[v]);
       nans[v] |= nans[v + half];
     }
-#pragma GCC unroll 4
-  for (std::int64_t half = kWidth / 2; half >= 1; half /= 2) {
-    Vs::move(next, most[0], half), take_first<Op::kLargest>(next, most[0]);
-    Vs::move(nans[1], nans[0], half), nans[0] |= nans[1];
-  }
+  Vs::fold(
+      most[0], [](const auto& from, auto& to) __attribute__((always_inline)) { take_first<Op::kLargest>(from, to); });
+  Vs::fold(
+      nans[0], [](const auto& from, auto& to) __attribute__((always_inline)) { to |= from; });
   T best = most[0][0];
   const auto all_of = [&](auto wanted) {
     for (std::int64_t k = 0; k < n; ++k)
