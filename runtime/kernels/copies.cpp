@@ -43,6 +43,8 @@ void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step,
   } else if (out_step == 1 && in_step == 0) {
     const T value = *in;
     for (std::int64_t i = 0; i < n; ++i) out[i] = value;
+  } else if (out_step == 1 && in_step == -1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = in[-i];
   } else if (out_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * in_step];
   } else {
