@@ -109,18 +109,18 @@ inline void move_row(const T* from, std::int64_t step, T* to, std::int64_t n) {
 
 constexpr std::int64_t kNumbers = 1024;  // that are found at a time
 
-struct Taking {  // of n rows, which are `inner` long
-  std::int64_t n, inner, row, step;
+struct Taking {  // of n rows, which are `inner` long; those of the next number begin `apart` elements further
+  std::int64_t n, inner, row, step, apart;
   bool folded, clamped;
 };
 
-// Where the rows of these numbers begin, in elements: -1 where there is no such row.
-void find_rows(const Taking t, const RowNumbers numbers, std::int64_t count, std::int64_t* at) {
+// Where the rows of these numbers begin, in elements, from the one that is `from` on: -1 where there is no such row.
+void find_rows(const Taking t, const RowNumbers numbers, std::int64_t from, std::int64_t count, std::int64_t* at) {
   for (std::int64_t j = 0; j < count; ++j) {
     std::int64_t i = numbers[j];
     if (t.folded && i < 0) i = -1 - i;
     if (t.clamped) i = std::clamp<std::int64_t>(i, 0, t.n - 1);
-    at[j] = i < 0 || i >= t.n ? -1 : i * t.row;
+    at[j] = i < 0 || i >= t.n ? -1 : i * t.row + (from + j) * t.apart;
   }
 }
 
@@ -139,19 +139,26 @@ void move_rows(const Taking t, const T* rows, const std::int64_t* at, std::int64
 }
 
 template <class T>
-void take_words(const View& x, const View& index, const View& out, Bounds bounds, T lacking) {
-  const std::int64_t m = out.shape[1];
-  const bool folded = bounds == Bounds::Folded, shared = index.strides[0] == 0;
-  const Taking t{x.shape[1],   x.shape[2], x.strides[1],
-                 x.strides[2], folded,     x.shape[1] > 0 && (folded || bounds == Bounds::Clamp)};
-  spread(out.shape[0] * m, std::max<std::int64_t>(1, kGatherWork / std::max<std::int64_t>(t.inner, 1)),
+void take_words(const View& x, const View& given, const View& out, Bounds bounds, T lacking) {
+  const bool folded = bounds == Bounds::Folded, one = out.shape[1] == 1;  // of each entry: as numbers of a single one
+  const View index = one ? View{given.dtype, {1, out.shape[0]}, {0, given.strides[0]}, given.data} : given;
+  const bool shared = index.strides[0] == 0;
+  const std::int64_t m = index.shape[1];
+  const Taking t{x.shape[1],
+                 x.shape[2],
+                 x.strides[1],
+                 x.strides[2],
+                 one ? x.strides[0] : 0,
+                 folded,
+                 x.shape[1] > 0 && (folded || bounds == Bounds::Clamp)};
+  spread(out.shape[0] * out.shape[1], std::max<std::int64_t>(1, kGatherWork / std::max<std::int64_t>(t.inner, 1)),
          [&](std::int64_t lo, std::int64_t hi) {
            std::array<std::int64_t, kNumbers> at;
            std::int64_t found_from = -1, found = 0;  // whose places `at` has: one index may serve every entry
            for (std::int64_t count; lo < hi; lo += count) {
              const std::int64_t batch = lo / m, j = lo % m;
              count = std::min({hi - lo, m - j, kNumbers});
-             if (!shared || j != found_from || count > found) find_rows(t, {index, batch, j}, count, at.data());
+             if (!shared || j != found_from || count > found) find_rows(t, {index, batch, j}, j, count, at.data());
              found_from = j, found = count;
              const T* rows = x.as<const T>() + batch * x.strides[0];
              move_rows(t, rows, at.data(), count, lacking, out.as<T>() + lo * t.inner);

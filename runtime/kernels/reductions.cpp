@@ -23,6 +23,7 @@ constexpr std::int64_t kReduceColumns =
 constexpr std::int64_t kRows = Leaves::kLines;  // rows added one after the other
 constexpr std::int64_t kSubtree = 64;  // leaves that one task joins; a power of two, so that tasks are whole subtrees
 constexpr std::int64_t kReduceWork = 32 * 1024;  // elements a task should have at least
+constexpr std::int64_t kShortLine = 64;          // of fewer elements a call for each takes most of the time
 
 struct ReduceJob {  // kept and reduced dimensions of an input, merged
   ReducePlan p;
@@ -180,6 +181,27 @@ void reduce_rows(const ReduceJob& job) {
   }
 }
 
+// Short lines, next to each other: first whole rows of them are joined, then what is left of each line.
+void reduce_lines_last(Reduce op, const View& in, std::span<const int> axes, int line, const View& out) {
+  std::vector<int> others, last;
+  View rows{in.dtype, {}, {}, nullptr};
+  for (int i = 0; i < in.rank(); ++i) {
+    const bool gone = i != line && std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (gone) {
+      others.push_back(i);
+      continue;
+    }
+    if (i == line) last.push_back(rows.rank());
+    rows.shape.push_back(in.shape[static_cast<std::size_t>(i)]);
+  }
+  rows.strides = row_major(rows.shape);
+  const std::unique_ptr<unsigned char[]> memory(
+      new unsigned char[static_cast<std::size_t>(numel(rows.shape)) * size_of(in.dtype)]);
+  rows.data = memory.get();
+  reduce(op, in, others, rows);
+  reduce(op, rows, last, out);
+}
+
 // What an empty reduction gives.
 void fill_identity(Reduce op, const View& out) {
   const double inf = std::numeric_limits<double>::infinity();
@@ -224,6 +246,9 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
     return copy(kept, View{out.dtype, kept.shape, row_major(kept.shape), out.data});
   }
   const auto dense = [](const Nest<1>& n) { return n.rank > 0 && n.stride[0][n.rank - 1] == 1; };
+  if (!p.load && job.reduced.rank > 1 && dense(job.reduced) && job.reduced.size[job.reduced.rank - 1] < kShortLine &&
+      inner > 0 && !gone[static_cast<std::size_t>(inner) - 1])
+    return reduce_lines_last(op, in, axes, inner, out);
   if (inner >= 0 && in.strides[static_cast<std::size_t>(inner)] == 1) {
     if (gone[static_cast<std::size_t>(inner)] && dense(job.reduced)) return reduce_lines(job);
     if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept) && reduced_count <= std::int64_t{1} << 27)

@@ -65,6 +65,20 @@ TEST_CASE("take from strided and shared arrays", "[gather]") {
   take(big.view(), many.view(), rows.view(), Bounds::Clamp);
   for (std::int64_t i = 0; i < 5000; i += 97)
     CHECK(std::memcmp(rows.as<float>() + i * 64, big.as<float>() + i * 7919 % 1000 * 64, 256) == 0);
+  Array each = indices<std::int32_t>(DType::I32, {1000, 1}, {}), ones(DType::F32, {1000, 1, 1});
+  for (std::int64_t i = 0; i < 1000; ++i) each.as<std::int32_t>()[i] = static_cast<std::int32_t>(i % 66 - 1);
+  take({DType::F32, {1000, 64, 1}, {64, 1, 1}, big.data()}, each.view(), ones.view(), Bounds::Nan);
+  for (std::int64_t i = 0; i < 1000; ++i)  // one of each entry
+    if (const std::int64_t k = i % 66 - 1; k < 0 || k > 63)
+      CHECK(std::isnan(ones.as<float>()[i]));
+    else
+      CHECK(ones.as<float>()[i] == big.as<float>()[i * 64 + k]);
+  Array columns(DType::F32, {1000, 5000, 1});  // one index for all
+  for (std::int64_t i = 0; i < 5000; ++i) many.as<std::int32_t>()[i] = static_cast<std::int32_t>(i * 31 % 64);
+  take({DType::F32, {1000, 64, 1}, {64, 1, 1}, big.data()}, View{DType::I32, {1000, 5000}, {0, 1}, many.data()},
+       columns.view(), Bounds::Clamp);
+  for (std::int64_t i = 0; i < columns.size(); i += 977)
+    CHECK(columns.as<float>()[i] == big.as<float>()[i / 5000 * 64 + i % 5000 * 31 % 64]);
   Array none(DType::F32, {1, 0, 3}), two(DType::F32, {1, 3, 3});
   take(none.view(), View{DType::I32, {1, 3}, {3, 1}, index.data()}, two.view(),
        Bounds::Clamp);  // nothing to take: zeros, no crash

@@ -178,6 +178,7 @@ TEST_CASE("sums do not depend on the threads, and stay exact when long", "[reduc
                                                                                    {{3000, 1000}, {0}},
                                                                                    {{3000, 1000}, {1}},
                                                                                    {{100, 300, 100}, {0, 2}},
+                                                                                   {{12500, 30, 8}, {0, 2}},
                                                                                    {{2, 1500000}, {0, 1}}}) {
     Array one(DType::F32, kept_of(shape, axes)), two(DType::F32, kept_of(shape, axes));
     {
