@@ -254,6 +254,33 @@ TEST_CASE("machine code of quotients by one number gives what the divider gives"
     }
 }
 
+TEST_CASE("machine code of quotients of integers by a known one gives what their loops give",
+          "[elementwise][generated]") {
+  constexpr std::int32_t kTop = 2147483647, kLow = -kTop - 1;
+  std::mt19937 random(2);
+  const DType t = DType::I32;
+  std::vector<std::int32_t> divisors{0, 1, -1, 2, -2, 3, -3, 7, -7, 10, 1000, 46341, kTop, -kTop, kLow, kTop - 1};
+  for (int i = 0; i < 20; ++i) divisors.push_back(static_cast<std::int32_t>(random() >> (random() % 31)));
+  for (const std::int32_t d : divisors) {
+    std::vector<std::int32_t> values{0, 1, -1, kTop, kLow, kTop - 1, kLow + 1};
+    for (int i = 0; i < 500; ++i) {
+      values.push_back(static_cast<std::int32_t>(random()));
+      const auto multiple = static_cast<std::uint32_t>(d) * (random() >> (random() % 32));  // and what is next to it
+      for (const std::uint32_t next : {0u, 1u, ~0u}) values.push_back(static_cast<std::int32_t>(multiple + next));
+    }
+    const auto n = static_cast<std::int64_t>(values.size());
+    Array x(t, {n});
+    std::copy(values.begin(), values.end(), x.as<std::int32_t>());
+    for (const Code code : {Code::Div, Code::FloorDiv, Code::Mod}) {
+      CAPTURE(facts(code).name, d);
+      const Outcome out =
+          compared({{t, t, t}, {0}, {{1, 0, d}}, {{code, t, 2, 0, 1}}, {2}}, {x.view()}, {Array(t, {n})});
+      CHECK(out.differ == 0);
+      if (can_generate() && d != 0) CHECK(out.generated);
+    }
+  }
+}
+
 TEST_CASE("machine code compares floats whose signs were made as bits as floats", "[elementwise][generated]") {
   const DType f = DType::F32, b = DType::Bool;
   Array x = filled(f, {1003}, 1), y = filled(f, {1003}, 2);

@@ -340,10 +340,19 @@ class Encoder : public Sums {
       case Op::Ceil: return round(to, x, single, 10);
       case Op::Round: return round(to, x, single, 8);
       case Op::Half: vcvtps2ph(half_of(to), x, 0); return vcvtph2ps(to, half_of(to));
-      case Op::Whole: return single ? vcvtdq2ps(to, x) : vcvtdq2pd(to, x);
+      case Op::Whole:
+        if (n.kind == Kind::I32) return whole_part(to, x, by == 1);
+        return single ? vcvtdq2ps(to, x) : vcvtdq2pd(to, x);
       case Op::Wider: return is_float(n.kind) ? vcvtps2pd(to, x) : vpmovsxdq(to, x);
       default: return vmovaps(to, x);  // Kept
     }
+  }
+  void whole_part(const Xmm& to, const Xmm& x, bool down) {
+    if (down && masks_) return vcvtpd2dq(to, x | T_rd_sae);
+    if (!down) return vcvttpd2dq(to, x);
+    const Xmm rounded = in(to.getIdx(), Kind::F64);
+    vroundpd(rounded, x, 9);
+    vcvttpd2dq(to, rounded);
   }
   void round(const Xmm& to, const Xmm& x, bool single, std::uint8_t how) {
     if (masks_) return single ? vrndscaleps(to, x, how) : vrndscalepd(to, x, how);

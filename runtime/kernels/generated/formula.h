@@ -42,7 +42,7 @@ enum class Op : std::uint8_t {
   Differs,
   Pick,     // `a`, a mask, chooses between b and c
   Half,     // f32 rounded to f16
-  Whole,    // i32 as f32
+  Whole,    // i32 as a float; f64 as i32, to zero or (`value` 1) down
   Wider,    // f32 as f64, a mask of 4 bytes as one of 8
   Narrower  // the other way round
 };

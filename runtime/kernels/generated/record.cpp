@@ -101,6 +101,24 @@ std::optional<NodeId> converted(DType from, DType to, NodeId x) {
   return std::nullopt;
 }
 
+// Quotients and remainders of i32 by a number that is known, in f64, which holds both: with y = 1 / b, rounded, the
+// whole part of (a + 0.5) y is that of a / b, since a + 0.5 is at least half from a multiple of b and two roundings
+// move it by less than 2^-20 of that. A half of b's sign rounds down, one of a's to 0.
+std::optional<NodeId> by_known(Code code, NodeId a, NodeId b) {
+  const bool to_zero = code == Code::Div;
+  const auto by = static_cast<std::int32_t>(writing->at(b).value);
+  if ((!to_zero && code != Code::FloorDiv && code != Code::Mod) || writing->at(b).op != Op::Constant || by == 0)
+    return std::nullopt;
+  if (!to_zero && std::has_single_bit(static_cast<std::uint32_t>(by)) && by > 0)
+    return code == Code::Mod ? (I32(a, 0) & I32(by - 1)).id
+                             : (I32(a, 0) >> std::countr_zero(static_cast<std::uint32_t>(by))).id;
+  const F64 x = F64::made(Op::Whole, a), half(by < 0 && !to_zero ? -0.5 : 0.5);
+  const F64 sign = F64::made(Op::And, x.id, F64(-0.0).id);
+  const F64 q = (x + (to_zero ? F64::made(Op::Or, half.id, sign.id) : half)) * F64(1.0 / by);
+  const I32 whole = I32::made(Op::Whole, q.id, -1, -1, to_zero ? 0 : 1);
+  return code == Code::Mod ? (I32(a, 0) - whole * I32(b, 0)).id : whole.id;
+}
+
 std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const NodeId> operands) {
   if (code == Code::Convert) return converted(type, to, operands[0]);
   if (code == Code::Select) {
@@ -113,7 +131,10 @@ std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const 
   switch (type) {
     case DType::Bool: return of_truth(code, operands);
     case DType::F64: return codes::of<double>(code, operands);
-    case DType::I32: return codes::of<std::int32_t>(code, operands);
+    case DType::I32:
+      if (operands.size() == 2)
+        if (const auto quotient = by_known(code, operands[0], operands[1])) return quotient;
+      return codes::of<std::int32_t>(code, operands);
     case DType::F16:
     case DType::BF16:
     case DType::F32: return codes::of<float>(code, operands);
