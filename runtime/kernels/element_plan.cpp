@@ -342,7 +342,7 @@ void ElementPlan::place_registers() {
   std::vector<bool> placed(registers, false);
   for (Output& o : outputs) {
     if (o.reduce) continue;
-    o.in_place = born[o.reg] > 0 && !placed[o.reg] && !o.store;
+    o.in_place = born[o.reg] > 0 && !placed[o.reg];
     o.early = born[o.reg] < last_input_read;
     placed[o.reg] = true;
   }

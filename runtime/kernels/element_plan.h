@@ -58,7 +58,7 @@ struct ElementPlan {
   struct Output {
     std::uint16_t reg;
     std::uint8_t item;      // bytes
-    bool in_place = false;  // computed straight into memory
+    bool in_place = false;  // computed straight into memory, where that holds it as a register does
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
     Loop store = nullptr;   // of narrow floats: from f32
     std::shared_ptr<const ReducePlan> reduce = nullptr;  // leaves are made of it

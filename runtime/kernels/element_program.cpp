@@ -161,6 +161,7 @@ class Run {
 
  private:
   bool whole() const { return code_ && code_->whole; }
+  bool narrow(std::uint16_t reg) const { return code_ && code_->narrow[reg]; }  // it holds what the array has
   unsigned char* home(std::size_t r) const { return scratch_ + p_.offset[r]; }
 
   void begin_panels() {
@@ -255,13 +256,14 @@ class Run {
       const std::int64_t length = in.nest.size[in.nest.rank - 1];
       if (at % length + n <= length) dense = panels_[i].line(in, data, at);
     }
-    if (dense && !in.load && !(p_.inputs[reg].kept && aliased_)) {
+    const bool as_held = !in.load || narrow(reg);
+    if (dense && as_held && !(p_.inputs[reg].kept && aliased_)) {
       reg_[reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
       return;
     }
     reg_[reg] = home(reg);
     if (!dense) return fetch(i, at, n, static_cast<unsigned char*>(reg_[reg]));
-    if (in.load)
+    if (!as_held)
       in.load(dense, nullptr, nullptr, reg_[reg], n);
     else
       std::memcpy(reg_[reg], dense, static_cast<std::size_t>(n) * item);
@@ -308,7 +310,7 @@ class Run {
     }
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
-      if (o.in_place && (whole() || !(o.early && aliased_))) reg_[o.reg] = target(i, at);
+      if (o.in_place && (!o.store || narrow(o.reg)) && (whole() || !(o.early && aliased_))) reg_[o.reg] = target(i, at);
     }
     code_ ? generated_steps(n) : steps(n);
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
@@ -320,7 +322,7 @@ class Run {
       }
       const std::int64_t many = p_.held(o.reg, n);
       unsigned char* to = target(i, at);
-      if (o.store)
+      if (o.store && !narrow(o.reg))
         o.store(reg_[o.reg], nullptr, nullptr, to, many);
       else if (reg_[o.reg] != to)
         std::memmove(to, reg_[o.reg], static_cast<std::size_t>(many) * o.item);

@@ -111,6 +111,36 @@ TEST_CASE("machine code of conversions agrees with their loops", "[elementwise][
     }
 }
 
+TEST_CASE("machine code reads and writes narrow floats where they lie", "[elementwise][generated]") {
+  for (const DType narrow : {DType::BF16, DType::F16})
+    for (const std::int64_t n : {1, 3, 8, 16, 17, 1003, 5000}) {
+      const DType f = DType::F32;
+      Array x = filled(narrow, {n}, 1), y = filled(f, {n}, 2), one = of(narrow, {1.5});
+      const View same{narrow, {n}, {0}, one.data()};
+      CAPTURE(name(narrow), n);
+      // x * s of narrow ones, s one for all, stored twice; and the same of y, which is not narrow, stored as both.
+      const ElementProgram alike{{narrow, narrow, narrow}, {0, 1}, {}, {{Code::Mul, narrow, 2, 0, 1}}, {2, 2}};
+      CHECK(compared(alike, {x.view(), same}, {Array(narrow, {n}), Array(narrow, {n})}).differ == 0);
+      const ElementProgram mixed{{f, narrow, f, f, narrow},
+                                 {0, 1},
+                                 {},
+                                 {{Code::Convert, narrow, 2, 1}, {Code::Mul, f, 3, 0, 2}, {Code::Convert, f, 4, 3}},
+                                 {3, 4}};
+      CHECK(compared(mixed, {y.view(), same}, {Array(f, {n}), Array(narrow, {n})}).differ == 0);
+      // In place; and given back as it is.
+      const ElementProgram kept{{narrow, narrow}, {0}, {}, {{Code::Abs, narrow, 1, 0}}, {1, 0}};
+      CHECK(compared(kept, {x.view()}, {Array(narrow, {n}), Array(narrow, {n})}).differ == 0);
+      const ElementKernel kernel({{narrow, narrow}, {0}, {}, {{Code::Neg, narrow, 1, 0}}, {1}},
+                                 std::vector<View>{x.view()}, std::vector<View>{x.view()});
+      Array z = x;
+      void* const at[]{z.data()};
+      kernel.run(at, at);
+      if (can_generate()) CHECK(kernel.generate());
+      kernel.run(at, at);
+      CHECK(differing(x, z) == 0);
+    }
+}
+
 namespace {
 
 // Straight-line code over registers of all kinds, with rows or without.

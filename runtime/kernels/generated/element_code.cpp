@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -27,6 +28,7 @@ class Maker {
       for (const std::uint16_t r : {p_.steps[s].a, p_.steps[s].b, p_.steps[s].c}) last_read_[r] = s;
     for (const ElementPlan::Output& o : p_.outputs) last_read_[o.reg] = p_.steps.size();
     find_repeated();
+    find_narrow();
   }
 
   std::unique_ptr<const ElementCode> make() {
@@ -49,13 +51,17 @@ class Maker {
     if (std::none_of(made_->parts.begin(), made_->parts.end(), generated)) return nullptr;
     made_->loops = !std::all_of(made_->parts.begin(), made_->parts.end(), generated) ||
                    std::any_of(p_.outputs.begin(), p_.outputs.end(), [&](auto& o) { return constant_[o.reg]; });
-    const auto dense = [](const ElementPlan::Input& in) {
-      return (in.way == ElementPlan::Way::Direct && !in.kept && !in.load) || in.way == ElementPlan::Way::Scalar;
+    const auto dense = [&](const ElementPlan::Input& in) {
+      const bool as_held = !in.load || made_->narrow[in.reg];
+      if (in.way == ElementPlan::Way::Scalar) return as_held || !p_.few;  // of few elements none is converted before
+      return in.way == ElementPlan::Way::Direct && !in.kept && as_held;
     };
-    const auto in_place = [](const ElementPlan::Output& o) { return o.in_place; };
+    const auto in_place = [&](const ElementPlan::Output& o) {
+      return o.in_place && (!o.store || made_->narrow[o.reg]);
+    };
     made_->whole = p_.row == 1 && made_->parts.size() == 1 && std::all_of(p_.inputs.begin(), p_.inputs.end(), dense) &&
                    std::all_of(p_.outputs.begin(), p_.outputs.end(), in_place);
-    if (p_.few && !made_->whole) return nullptr;
+    if ((p_.few && !made_->whole) || failed_) return nullptr;
     if (made_->whole) name_arrays();
     return std::move(made_);
   }
@@ -83,14 +89,39 @@ class Maker {
       if (!s.run && !s.rows) repeated_[s.dst] = &s;
     for (const ElementPlan::Output& o : p_.outputs) repeated_[o.reg] = nullptr;
     for (const Step& s : p_.steps) {
-      Formula trial;
-      std::array<NodeId, 3> operands;
-      for (std::size_t i = 0; i < 3; ++i) operands[i] = trial.add(loaded({s.a, s.b, s.c}, i));
-      if (s.run && recorded(trial, s, operands)) continue;
+      if (is_formula(s)) continue;
       for (const std::uint16_t r : {s.a, s.b, s.c}) repeated_[r] = nullptr;
     }
     for (const Step& s : p_.steps)
       if (repeated_[s.dst] == &s) last_read_[s.a] = std::max(last_read_[s.a], last_read_[s.dst]);
+  }
+  void find_narrow() {
+    std::vector<bool>& narrow = made_->narrow;
+    narrow.resize(p_.types.size(), false);
+    const auto table = [&](std::uint16_t r) { return vector_table().narrow(p_.types[r]); };
+    for (const Step& s : p_.steps) narrow[s.dst] = true;
+    for (const ElementPlan::Input& in : p_.inputs) {
+      const bool there = in.way == ElementPlan::Way::Direct || (in.way == ElementPlan::Way::Scalar && p_.few);
+      narrow[in.reg] = there && in.load && in.load == table(in.reg).load && in.period == 0;
+    }
+    std::vector<bool> stored(p_.types.size(), false);
+    for (const ElementPlan::Output& o : p_.outputs) stored[o.reg] = o.store && o.store == table(o.reg).store;
+    for (const Step& s : p_.steps) narrow[s.dst] = narrow[s.dst] && stored[s.dst];
+    for (std::size_t r = 0; r < narrow.size(); ++r) narrow[r] = narrow[r] && kind_of(p_.types[r]) && !p_.of_row[r];
+    for (const Step& s : p_.steps)
+      if (!is_formula(s))
+        for (const std::uint16_t r : {s.a, s.b, s.c, s.dst}) narrow[r] = false;
+  }
+  Form form(std::uint16_t reg) const {
+    const DType type = p_.types[reg];
+    if (type == DType::Bool) return Form::Truth;
+    return !made_->narrow[reg] ? Form::Held : type == DType::F16 ? Form::Half : Form::Brain;
+  }
+  bool is_formula(const Step& s) const {
+    Formula trial;
+    std::array<NodeId, 3> operands;
+    for (std::size_t i = 0; i < 3; ++i) operands[i] = trial.add(loaded({s.a, s.b, s.c}, i));
+    return s.run && recorded(trial, s, operands);
   }
   Node loaded(const std::array<std::uint16_t, 3>& regs, std::size_t i) const {
     const DType type = p_.types[regs[i]];
@@ -135,10 +166,16 @@ class Maker {
       n.op = Op::Load;
       n.value = places_.size();
       const bool spread = along || (scalar_[from] && p_.count > 1);
-      places_.push_back({from, static_cast<std::uint8_t>(held_bytes(type)), along && !scalar_[from], spread, false});
-      operands_.push_back({kind, truth, spread, places_.back().of_row});
+      operands_.push_back({kind, form(from), spread, along && !scalar_[from]});
+      place(from, false);
     }
     return node_[reg] = formula_.add(n);
+  }
+
+  // Of the last operand.
+  void place(std::uint16_t reg, bool stored) {
+    const Operand& o = operands_.back();
+    places_.push_back({reg, static_cast<std::uint8_t>(o.bytes()), o.of_row, o.spread, stored});
   }
 
   // A sum of rows of what the part computes, in the order that loops have for rows of this length.
@@ -151,8 +188,8 @@ class Maker {
         formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
       return false;
     sums_.push_back({it->second, places_.size(), 0, true});
-    places_.push_back({s.dst, static_cast<std::uint8_t>(held_bytes(p_.types[s.dst])), true, false, true});
-    operands_.push_back({*kind_of(p_.types[s.dst]), false, false, true});
+    operands_.push_back({*kind_of(p_.types[s.dst]), Form::Held, false, true});
+    place(s.dst, true);
     return true;
   }
   bool reads_sum(const Step& s) const {
@@ -178,8 +215,8 @@ class Maker {
       if (truth && bytes_of(n.kind) == 8) node = formula_.add({Op::Narrower, Kind::I32, node, -1, -1, 0, true});
       if (n.op == Op::Load) node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
       stored.push_back({node, places_.size()});
-      places_.push_back({reg, static_cast<std::uint8_t>(held_bytes(p_.types[reg])), false, false, true});
-      operands_.push_back({*kind_of(p_.types[reg]), truth, false});
+      operands_.push_back({*kind_of(p_.types[reg]), form(reg), false});
+      place(reg, true);
     }
     if (!stored.empty()) {
       const bool by_row = std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });
@@ -196,15 +233,18 @@ class Maker {
                                            [&](const auto& p) { return p.spread || !outside_[p.reg]; });
       if (part.code.run)
         made_->parts.push_back(std::move(part));
-      else
-        for (std::size_t i = first_; i < s; ++i) made_->parts.push_back({i, i + 1});
+      else  // its loops do it, if they find what they read
+        for (std::size_t i = first_; i < s; ++i) made_->parts.push_back({i, i + 1}), failed_ = failed_ || narrows();
     }
     first_ = s;
     formula_ = {};
     node_.clear(), places_.clear(), operands_.clear();
   }
 
+  bool narrows() const { return std::any_of(made_->narrow.begin(), made_->narrow.end(), std::identity()); }
+
   const ElementPlan& p_;
+  bool failed_ = false;
   std::unique_ptr<ElementCode> made_ = std::make_unique<ElementCode>();
   std::vector<const ElementPlan::Constant*> constant_;  // by register, as all of these
   std::vector<const Step*> repeated_;

@@ -38,6 +38,8 @@ struct ElementCode {
   std::vector<Part> parts;
   // One part, and all operands lie as the elements do: no tiles are needed. Of a program of few elements all code is.
   bool whole = false;
+  // By register: operands have it in memory as arrays do, in two bytes; no loop reads or makes it.
+  std::vector<bool> narrow;
   bool loops = false;  // a step is done by its loop, or a result is a constant: these are to be in their registers
   std::unique_ptr<const SeveralTurns> several;  // where it is one of few elements
   void run_few(void* const* inputs, void* const* outputs, std::int64_t count) const;

@@ -136,10 +136,16 @@ class Encoder : public Sums {
     const Node& n = f_.at(id);
     const Xmm to = stays(id) ? in(id) : one_ ? Xmm(0) : in(0, n.kind);
     const Address from = ptr[base(n.value)];
-    if (operands_[n.value].truth) {
+    if (operands_[n.value].form == Form::Truth) {
       vpbroadcastb(Xmm(0), from);
       vpmovzxbd(to, Xmm(0));
       as_mask(to);
+    } else if (const Form form = operands_[n.value].form; form != Form::Held) {
+      movzx(eax, word[from.getRegExp()]);
+      if (form == Form::Brain) shl(eax, 16);
+      vmovd(Xmm(0), eax);
+      if (form == Form::Half) vcvtph2ps(Xmm(0), Xmm(0));
+      vbroadcastss(to, Xmm(0));
     } else if (bytes_of(n.kind) == 4) {
       vbroadcastss(to, from);
     } else {
@@ -374,10 +380,13 @@ class Encoder : public Sums {
     const Operand& o = operands_[s.operand];
     const Address all = element(s.operand, s.vector), to = ragged_ ? all | left(s.vector) : all;
     const bool single = bytes_of(o.kind) == 4;
-    if (!o.truth && one_) {
-      single ? vmovss(to, x) : vmovsd(to, x);
-    } else if (!o.truth) {
-      single ? vmovups(to, x) : vmovupd(to, x);
+    if (o.form == Form::Held) {
+      if (one_)
+        single ? vmovss(to, x) : vmovsd(to, x);
+      else
+        single ? vmovups(to, x) : vmovupd(to, x);
+    } else if (o.form != Form::Truth) {
+      store_narrow(to, x, o.form);
     } else if (ragged_) {
       const Xmm bytes = in(take(), Kind::I32);
       vpandd(bytes, x, constant(Kind::I32, 1));
@@ -400,6 +409,18 @@ class Encoder : public Sums {
       lanes_ == 16 ? vmovups(to, packed) : lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
     }
     pinned_ = 0;
+  }
+  // What is rounded to it already.
+  void store_narrow(const Address& to, const Xmm& x, Form form) {
+    const Xmm words = in(take(), Kind::I32), low(words.getIdx());
+    if (form == Form::Half && !one_) return vcvtps2ph(to, x, 0);
+    form == Form::Half ? vcvtps2ph(low, x, 0) : vpsrld(words, x, 16);
+    if (one_) return vpextrw(word[to.getRegExp()], low, 0);
+    if (masks_) return vpmovdw(to, words);
+    const Xmm upper(take());
+    if (lanes_ == 8) vextracti128(upper, Ymm(words.getIdx()), 1);
+    vpackusdw(low, low, lanes_ == 8 ? upper : low);
+    lanes_ == 8 ? vmovups(to, low) : lanes_ == 4 ? vmovq(to, low) : vmovd(to, low);
   }
 
   std::span<const Stored> stored_;

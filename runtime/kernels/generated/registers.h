@@ -158,17 +158,22 @@ class Registers : public Xbyak::CodeGenerator {
   void load(const Xmm& to, const Node& n) {
     const Address from = element(n.value, n.vector);
     const Xmm some = ragged_ ? to | left(n.vector) | T_z : to;
-    if (operands_[n.value].truth && one_) {
-      movzx(eax, from);
-      vmovd(to, eax);
-    } else if (operands_[n.value].truth) {
-      vpmovzxbd(some, from);
-    } else if (one_) {
-      return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
-    } else {
+    const Form form = operands_[n.value].form;
+    if (form == Form::Held) {
+      if (one_) return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
       return bytes_of(n.kind) == 4 ? vmovups(some, from) : vmovupd(some, from);
     }
-    as_mask(to);
+    if (one_) {
+      movzx(eax, form == Form::Truth ? byte[from.getRegExp()] : word[from.getRegExp()]);
+      vmovd(to, eax);
+      if (form == Form::Half) vcvtph2ps(to, to);
+    } else if (form == Form::Truth) {
+      vpmovzxbd(some, from);
+    } else {
+      form == Form::Half ? vcvtph2ps(some, from) : vpmovzxwd(some, from);
+    }
+    if (form == Form::Truth) as_mask(to);
+    if (form == Form::Brain) vpslld(to, to, 16);
   }
   // The lanes of this vector of the turn that there are elements for.
   static constexpr int kMostLeft = 64;
@@ -192,7 +197,7 @@ class Registers : public Xbyak::CodeGenerator {
     if (register_[index(id)] == kNone) {
       if (n.op == Op::Constant) return there_ = constant(n.kind, n.value);
       if (slot_[index(id)] != kNone) return there_ = on_stack(id);
-      if (n.op == Op::Load && !operands_[n.value].truth && !one_ && !ragged_ && dead(id))
+      if (n.op == Op::Load && operands_[n.value].form == Form::Held && !one_ && !ragged_ && dead(id))
         return there_ = element(n.value, n.vector);
     }
     return here_ = held(id);

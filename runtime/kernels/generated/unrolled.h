@@ -8,12 +8,16 @@
 
 namespace shard::runtime::generated {
 
+// How memory has what lanes hold: as they do; truth values as bytes 0 and 1; f32 that is rounded to it as bf16, as f16.
+enum class Form : std::uint8_t { Held, Truth, Brain, Half };
+constexpr std::size_t bytes_of(Kind k, Form f) { return f == Form::Held ? bytes_of(k) : f == Form::Truth ? 1 : 2; }
+
 struct Operand {
   Kind kind;
-  bool truth = false;   // bytes 0 and 1, masks in lanes
+  Form form = Form::Held;
   bool spread = false;  // one element for all lanes of all vectors
   bool of_row = false;  // one element, the next row's behind it
-  int bytes() const { return truth ? 1 : static_cast<int>(bytes_of(kind)); }
+  int bytes() const { return static_cast<int>(bytes_of(kind, form)); }
 };
 struct Stored {
   NodeId node;
