@@ -302,7 +302,11 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
 }
 
 void ElementPlan::size_tile() {
-  if (row > 1) tile = kTileOfRows;
+  const auto all = [&](const Output& o) { return o.reduce && leaves.inner == 1; };
+  if (row > 1)
+    tile = kTileOfRows;
+  else if (std::any_of(outputs.begin(), outputs.end(), all))
+    tile = kReduceRun;  // whole leaves
   while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
   std::int64_t whole = row;  // a tile is of whole rows, and of whole cycles where it has room for them

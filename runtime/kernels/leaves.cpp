@@ -20,6 +20,13 @@ void add_to_leaves(const Leaves& l, const ReducePlan& p, std::int64_t at, std::i
   std::int64_t in = at % l.length, line = in / l.line(), column = in % l.line();
   unsigned char* leaf = leaves + (at / l.length * l.count() + line / Leaves::kLines) * l.inner * item;
   while (n > 0) {
+    if (const std::int64_t all = std::min(l.leaf(), l.length - in);  // of the next leaf, which begins here
+        l.inner == 1 && line % Leaves::kLines == 0 && column == 0 && n >= all) {
+      p.run(data, all, leaf);
+      data += all * item, n -= all, in += all, line += Leaves::kLines, leaf += item;
+      if (in == l.length) in = line = 0;
+      continue;
+    }
     const std::int64_t w = std::min({n, l.line() - column, l.length - in});
     unsigned char* sum = (l.inner == 1 ? lanes : leaf) + column * item;
     if (line % Leaves::kLines == 0)
