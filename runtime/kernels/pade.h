@@ -1,24 +1,37 @@
 // Numbers of the exponential of a matrix (Higham, "The scaling and squaring method for the matrix exponential
-// revisited", 2005): coefficients of the Padé approximant of order 13, and the norms up to which approximants are exact
-// to the last bit: of f64 that of order 13, of f32 that of order 7.
+// revisited", 2005): coefficients of Padé approximants, and the norms up to which each is exact to the last bit.
 #pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 namespace shard::runtime {
 
-inline constexpr double kPade13[] = {64764752532480000.,
-                                     32382376266240000.,
-                                     7771770303897600.,
-                                     1187353796428800.,
-                                     129060195264000.,
-                                     10559470521600.,
-                                     670442572800.,
-                                     33522128640.,
-                                     1323241920.,
-                                     40840800.,
-                                     960960.,
-                                     16380.,
-                                     182.,
-                                     1.};
-inline constexpr double kPadeBoundF64 = 5.371920351148152, kPadeBoundF32 = 3.925724783138660;
+// Of 1, x, x^2, ..: those of the numerator, and with alternating signs of the denominator. Whole numbers, as the last
+// is 1.
+template <std::size_t order>
+constexpr std::array<double, order + 1> pade_numbers() {
+  std::array<double, order + 1> out{};
+  std::uint64_t number = 1;
+  out[order] = 1;
+  for (std::size_t j = order; j > 0; --j) {
+    number = number * (2 * order - j + 1) * j / (order - j + 1);
+    out[j - 1] = static_cast<double>(number);
+  }
+  return out;
+}
+
+inline constexpr auto kPade3 = pade_numbers<3>();
+inline constexpr auto kPade5 = pade_numbers<5>();
+inline constexpr auto kPade7 = pade_numbers<7>();
+inline constexpr auto kPade9 = pade_numbers<9>();
+inline constexpr auto kPade13 = pade_numbers<13>();
+static_assert(kPade13[0] == 64764752532480000. && kPade13[12] == 182);
+
+// Of f64 those of the orders 3, 5, 7, 9 and 13, of f32 of 3, 5 and 7; the last is that of what is scaled.
+inline constexpr double kPadeBoundsF64[] = {1.495585217958292e-2, 2.539398330063230e-1, 9.504178996162932e-1,
+                                            2.097847961257068, 5.371920351148152};
+inline constexpr double kPadeBoundsF32[] = {4.258730016922831e-1, 1.880152677804762, 3.925724783138660};
+inline constexpr double kPadeBoundF64 = kPadeBoundsF64[4], kPadeBoundF32 = kPadeBoundsF32[2];
 
 }  // namespace shard::runtime

@@ -126,10 +126,27 @@ TEST_CASE("singular values and vectors", "[decompose]") {
         INFO(n << " " << name << " " << shard::runtime::name(t));
         check(a, n, n);
       }
-    for (const auto& [rows, cols] : {std::pair{40, 7}, {7, 40}, {90, 60}}) {
+    for (const auto& [rows, cols] : {std::pair{40, 7}, {7, 40}, {90, 60}, {260, 70}, {70, 260}, {180, 100}}) {
+      INFO(rows << " x " << cols << " " << shard::runtime::name(t));
       const Index k = std::min(rows, cols);
       check(random(t, rows, cols, 7), k, k);
       check(random(t, rows, cols, 7), rows, cols);
+    }
+    for (const auto& [rows, cols] : {std::pair{260, 70}, {70, 260}}) {  // enough for reflectors in blocks
+      const M left = random(t, rows, 3, 2), right = random(t, 3, cols, 3), noise = random(t, rows, cols, 4);
+      const double tiny = narrow(t) ? 1e-30 : 1e-250, huge = narrow(t) ? 1e15 : 1e120;
+      const M kinds[] = {
+          M(t, rows, cols),
+          made(t, rows, cols, [](Index, Index) { return 1.0; }),
+          made(t, rows, cols, [](Index i, Index j) { return i == j ? 1.0 : 0.0; }),
+          made(t, rows, cols,
+               [&](Index i, Index j) {
+                 return left(i, 0) * right(0, j) + left(i, 1) * right(1, j) + left(i, 2) * right(2, j);
+               }),
+          made(t, rows, cols, [&](Index i, Index j) { return tiny * noise(i, j); }),
+          made(t, rows, cols, [&](Index i, Index j) { return huge * noise(i, j); }),
+      };
+      for (const M& a : kinds) check(a, 70, 70);
     }
   }
 }
@@ -157,8 +174,14 @@ TEST_CASE("factors of matrices and systems", "[decompose]") {
     for (Index n : {1, 5, 70}) {
       INFO(n << " " << name(t));
       const double close = 100 * static_cast<double>(n) * epsilon(t);
-      for (const auto& [rows, cols, q_cols] :
-           {std::array<Index, 3>{n, n, n}, {n + 4, n, n}, {n + 4, n, n + 4}, {n, n + 4, n}}) {
+      for (const auto& [rows, cols, q_cols] : {std::array<Index, 3>{n, n, n},
+                                               {n + 4, n, n},
+                                               {n + 4, n, n + 4},
+                                               {n, n + 4, n},
+                                               {n + 200, n, n},
+                                               {n + 200, n, n + 200},
+                                               {n, n + 200, n},
+                                               {2 * n, 2 * n, 2 * n}}) {
         M a = random(t, rows, cols, 8), q(t, rows, q_cols), r(t, q_cols, cols);
         qr(a.one(), q.one(), r.one(), nullptr);
         CHECK(of_identity(q) < close);
@@ -223,6 +246,12 @@ TEST_CASE("what has no answer is nan", "[decompose]") {
       CHECK(q(29, 0) != q(29, 0));
       qr(a.one(), q.one(), r.one(), nullptr);
       CHECK(r(29, 29) != r(29, 29));
+      for (const auto& [rows, cols] : {std::pair{260, 70}, {70, 260}}) {
+        M b = random(t, rows, cols, 1), u(t, rows, 70), vt(t, 70, cols), sizes(part(t), 70, 1);
+        b.m.set(69, 2, bad);
+        svd(b.one(), u.one(), sizes.vector(), vt.one(), nullptr);
+        CHECK((all_nan(u) && all_nan(sizes) && all_nan(vt)));
+      }
       M number(t, 1, 1), size(part(t), 1, 1);
       log_det(a.one(), number.number(), size.number(), nullptr);
       CHECK(number(0, 0) != number(0, 0));
@@ -242,9 +271,34 @@ TEST_CASE("matrices without elements", "[decompose]") {
     CHECK((number(0, 0) == 1.0 && size(0, 0) == 0.0));
     qr(flat.one(), q.one(), r.one(), nullptr);
     CHECK(of_identity(q) == 0);
+    M large(t, 200, 200), none_wide(t, 200, 0), rest(t, 200, 0);
+    qr(none_wide.one(), large.one(), rest.one(), nullptr);
+    CHECK(of_identity(large) == 0);
     cholesky(none.one(), none.one(), nullptr);
     eigh(none.one(), none.vector(), none.one(), nullptr);
   }
+}
+
+// Of a turn by x: cosines and sines, for norms of each order of approximation and with squaring.
+TEST_CASE("the exponential of a turn", "[decompose]") {
+  for (DType t : {DType::F32, DType::F64})
+    for (double x : {0.0, 0.01, 0.2, 0.4, 0.9, 1.8, 2.0, 3.5, 5.0, 11.0, 100.0}) {
+      INFO(x << " " << name(t));
+      const double given = narrow(t) ? static_cast<double>(static_cast<float>(x)) : x;
+      M a = made(t, 3, 3, [&](Index i, Index j) { return i == 2 || j == 2 ? (i == j ? -1.0 : 0.0) : (j - i) * given; });
+      M e(t, 3, 3);
+      expm(a.one(), e.one(), 16, nullptr);
+      const double close = 4 * epsilon(t) * (1 + x);
+      CHECK(std::abs(e(0, 0) - std::cos(given)) < close);
+      CHECK(std::abs(e(0, 1) - std::sin(given)) < close);
+      CHECK(std::abs(e(1, 0) + std::sin(given)) < close);
+      CHECK(std::abs(e(2, 2) - std::exp(-1.0)) < close);
+      CHECK((e(0, 2) == 0.0 && e(2, 1) == 0.0));
+    }
+  M large = made(DType::F64, 2, 2, [](Index, Index) { return 1e6; }), e(DType::F64, 2, 2), none(DType::F64, 0, 0);
+  expm(large.one(), e.one(), 16, nullptr);
+  CHECK(all_nan(e));
+  expm(none.one(), none.one(), 16, nullptr);
 }
 
 TEST_CASE("a batch has the bits of its matrices", "[decompose]") {

@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <string>
-#include <utility>
 
-#include "runtime/kernels/dense/long_call.h"
-#include "runtime/kernels/dense/matrix.h"
+#include "runtime/kernels/dense/batch.h"
+#include "runtime/kernels/dense/reflectors.h"
 #include "runtime/kernels/kernels.h"
-#include "runtime/kernels/pade.h"
-#include "runtime/kernels/spread.h"
 
 namespace shard::runtime {
 namespace {
@@ -21,43 +17,8 @@ using namespace dense;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kColumns = Lapack::kColumns;
 
-// All that a call of LAPACK works on: it may outlive the run (long_call.h).
-struct Work {
-  Matrix a, b, u, values, vt, space;
-  std::vector<int> pivots;
-  int status = 0;
-};
-using WorkRef = std::shared_ptr<Work>;
-
-// f(i, work) for each matrix, small ones several at a time.
-template <class F>
-void each(const View& a, const Stop* stop, F f) {
-  if (a.dtype != DType::F32 && a.dtype != DType::F64 && !is_complex(a.dtype))
-    throw RuntimeError("kernel", "decompositions are of f32, f64, c64 and c128 matrices");
-  constexpr Index kSmall = 8, kTogether = 32;
-  spread(
-      a.shape[0], std::max(a.shape[1], a.shape[2]) <= kSmall ? kTogether : 1,
-      [&](Index lo, Index hi) {
-        const WorkRef w = std::make_shared<Work>();
-        for (Index i = lo; i < hi; ++i) f(i, w);
-      },
-      stop);
-}
-
-View turned(View v) {  // each matrix
-  std::swap(v.shape[1], v.shape[2]);
-  std::swap(v.strides[1], v.strides[2]);
-  return v;
-}
-
 DType real_type(DType t) { return is_complex(t) ? part_of(t) : t; }
-double cube(double n) { return n * n * n; }
 
-void store_nan(const View& v, Index i, Matrix& any) {
-  any.reset(v.dtype, v.rank() > 1 ? v.shape[1] : 1, v.rank() > 2 ? v.shape[2] : 1);
-  any.fill(kNan);
-  any.store(v, i);
-}
 void store_number(const View& v, Index i, Complex x, Matrix& any) {
   any.reset(v.dtype, 1, 1);
   any.set(0, 0, x);
@@ -73,16 +34,6 @@ void need_countable(Index n) {
   if (n > kMost)
     throw RuntimeError("kernel",
                        "eigh and svd are of matrices of up to " + std::to_string(kMost) + " rows and columns");
-}
-
-// f(space, size) with as much to work in as it wants.
-template <class F>
-void with_space(Matrix& space, DType t, F f) {
-  space.reset(t, 1, 1);
-  f(space.data(), -1);
-  const Index size = static_cast<Index>(space.at(0, 0).real());
-  space.reset(t, size, 1);
-  f(space.data(), static_cast<int>(size));
 }
 
 // w->a becomes L (unit) and U; row i was swapped with row pivots[i] - 1, one after the other.
@@ -129,35 +80,60 @@ void by_columns(const WorkRef& w, double multiplications, const Stop* stop, F f)
       stop);
 }
 
-// w->b becomes a^-1 b.
-void solve_lu(const WorkRef& w, const Stop* stop) {
-  if (w->b.size() == 0) return;
-  lu(w, stop);
-  by_columns(w, static_cast<double>(w->a.size()), stop, [w](void* b, int count) {
-    Matrix& a = w->a;
-    lapack(a.type()).getrs(kColumns, 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b, w->b.step());
-  });
-}
-
-// u, values and vt of w->a; false where there are none.
+// u, values and vt of w->a, which has as many rows as columns or more; false where there are none.
 bool singular(const WorkRef& w, bool full, const Stop* stop) {
   Matrix& a = w->a;
   if (a.size() == 0 || !a.finite()) return false;
-  const int k = std::min(a.rows(), a.cols());
-  need_countable(full ? std::max(a.rows(), a.cols()) : k);
-  w->u.reset(a.type(), a.rows(), full ? a.rows() : k);
-  w->vt.reset(a.type(), full ? a.cols() : k, a.cols());
+  const int k = a.cols(), columns = full ? a.rows() : k;
+  need_countable(columns);
+  // Of much more rows it is cheaper to go through r of a = q r, as LAPACK does too, but with its slow q.
+  const bool tall = a.rows() >= 11 * static_cast<Index>(k) / 6 && in_blocks(a, columns) && a.rows() > k;
+  w->u.reset(a.type(), a.rows(), columns);
+  w->vt.reset(a.type(), k, k);
+  if (tall) {
+    reflect(w, columns, stop);
+    w->b.reset(a.type(), k, k);
+    a.store({a.type(), {1, k, k}, {0, 1, k}, w->b.data()}, 0);
+    w->b.clear_below();
+    w->u.fill_identity();
+  }
   w->values.reset(real_type(a.type()), k, 1);
-  call(10 * static_cast<double>(a.size()) * k, stop, [w, full] {
-    Matrix& m = w->a;
-    w->status = lapack(m.type()).gesdd(kColumns, full ? 'A' : 'S', m.rows(), m.cols(), m.data(), m.step(),
+  call(10 * static_cast<double>((tall ? w->b : a).size()) * k, stop, [w, full, tall] {
+    Matrix& m = tall ? w->b : w->a;
+    w->status = lapack(m.type()).gesdd(kColumns, full && !tall ? 'A' : 'S', m.rows(), m.cols(), m.data(), m.step(),
                                        w->values.data(), w->u.data(), w->u.step(), w->vt.data(), w->vt.step());
   });
   need_memory(w->status);
+  if (tall && w->status == 0) apply(w, stop);
   return w->status == 0;
 }
 
 }  // namespace
+
+namespace dense {
+
+void need_decomposable(DType t) {
+  if (t != DType::F32 && t != DType::F64 && !is_complex(t))
+    throw RuntimeError("kernel", "decompositions are of f32, f64, c64 and c128 matrices");
+}
+
+void store_nan(const View& v, Index i, Matrix& any) {
+  any.reset(v.dtype, v.rank() > 1 ? v.shape[1] : 1, v.rank() > 2 ? v.shape[2] : 1);
+  any.fill(kNan);
+  any.store(v, i);
+}
+
+void solve_lu(const WorkRef& w, bool transposed, const Stop* stop) {
+  if (w->b.size() == 0) return;
+  lu(w, stop);
+  by_columns(w, static_cast<double>(w->a.size()), stop, [w, transposed](void* b, int count) {
+    Matrix& a = w->a;
+    lapack(a.type()).getrs(kColumns, transposed ? 'T' : 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b,
+                           w->b.step());
+  });
+}
+
+}  // namespace dense
 
 // By rows the lower triangle of a is the upper one of aᵀ by columns: Lᵀ of aᵀ = conj(L) Lᵀ is made, and nothing turned.
 void cholesky(const View& a, const View& lower, const Stop* stop) {
@@ -175,19 +151,22 @@ void cholesky(const View& a, const View& lower, const Stop* stop) {
   });
 }
 
+// By rows a is aᵀ by columns, of which L and U serve as well, and nothing is turned.
 void solve(const View& a, const View& b, const View& x, const Stop* stop) {
+  const View from = turned(a);
   each(a, stop, [&](Index i, const WorkRef& w) {
-    w->a.load(a, i);
+    w->a.load(from, i);
     w->b.load(b, i);
-    solve_lu(w, stop);
+    solve_lu(w, true, stop);
     w->b.store(x, i);
   });
 }
 
 void solve_triangular(const View& a, const View& b, const View& x, bool lower, bool transposed, bool unit,
                       const Stop* stop) {
+  const View from = turned(a);  // as above
   each(a, stop, [&](Index i, const WorkRef& w) {
-    w->a.load(a, i);
+    w->a.load(from, i);
     w->b.load(b, i);
     if (w->b.size() == 0) return;
     by_columns(w, static_cast<double>(w->a.size()) / 2, stop, [=](void* columns, int count) {
@@ -195,7 +174,7 @@ void solve_triangular(const View& a, const View& b, const View& x, bool lower, b
       const L& library = lapack(w->a.type());
       const auto run = [&](auto trsm, auto one) {
         using T = decltype(one);
-        trsm(kColumns, L::kLeft, lower ? L::kLower : L::kUpper, transposed ? L::kTransposed : L::kPlain,
+        trsm(kColumns, L::kLeft, lower ? L::kUpper : L::kLower, transposed ? L::kPlain : L::kTransposed,
              unit ? L::kUnit : L::kGeneral, w->b.rows(), count, one, w->a.as<T>(), w->a.step(),
              static_cast<T*>(columns), w->b.step());
       };
@@ -212,26 +191,12 @@ void qr(const View& a, const View& q, const View& r, const Stop* stop) {
   each(a, stop, [&](Index i, const WorkRef& w) {
     w->a.load(a, i);
     if (!w->a.finite()) w->a.fill(kNan);  // norms of OpenBLAS miss some
-    const int rows = w->a.rows(), k = std::min(rows, w->a.cols());
-    const double work = 2 * static_cast<double>(w->a.size()) * k;
-    w->values.reset(a.dtype, k, 1);  // the reflectors' factors
-    call(work, stop, [w] {
-      Matrix& m = w->a;
-      with_space(w->space, m.type(), [&](void* space, int size) {
-        lapack(m.type()).geqrf(kColumns, m.rows(), m.cols(), m.data(), m.step(), w->values.data(), space, size);
-      });
-    });
-    w->u.reset(a.dtype, rows, q.shape[2]);
-    w->u.fill_from(w->a);
+    const Index columns = q.shape[2];
+    reflect(w, columns, stop);
+    unfold(w, columns, stop);
+    w->u.store(q, i);
     w->a.clear_below();
     w->a.store(r, i);
-    call(work, stop, [w, k] {
-      Matrix& m = w->u;
-      with_space(w->space, m.type(), [&](void* space, int size) {
-        lapack(m.type()).orgqr(kColumns, m.rows(), m.cols(), k, m.data(), m.step(), w->values.data(), space, size);
-      });
-    });
-    w->u.store(q, i);
   });
 }
 
@@ -257,17 +222,19 @@ void eigh(const View& a, const View& values, const View& vectors, const Stop* st
   });
 }
 
+// Of more columns than rows: aᵀ = vᵀᵀ s uᵀ.
 void svd(const View& a, const View& u, const View& values, const View& vt, const Stop* stop) {
-  const bool full = u.shape[2] == a.shape[1] && vt.shape[1] == a.shape[2];
+  const bool full = u.shape[2] == a.shape[1] && vt.shape[1] == a.shape[2], wide = a.shape[1] < a.shape[2];
+  const View from = wide ? turned(a) : a, left = wide ? turned(vt) : u, right = wide ? turned(u) : vt;
   each(a, stop, [&](Index i, const WorkRef& w) {
-    w->a.load(a, i);
+    w->a.load(from, i);
     if (!singular(w, full, stop)) {
       for (const View* v : {&u, &values, &vt}) store_nan(*v, i, w->space);
       return;
     }
-    w->u.store(u, i);
+    w->u.store(left, i);
     w->values.store(values, i);
-    w->vt.store(vt, i);
+    w->vt.store(right, i);
   });
 }
 
@@ -321,67 +288,11 @@ void cofactors(const View& a, const View& out, const Stop* stop) {
   });
 }
 
-// By the Padé approximant of order 13; in double, as squaring loses digits.
-void expm(const View& a, const View& out, int squarings, const Stop* stop) {
-  constexpr auto& b = kPade13;
-  const double bound = a.dtype == DType::F64 ? kPadeBoundF64 : kPadeBoundF32;
-  each(a, stop, [&](Index i, const WorkRef& w) {
-    w->space.load(a, i);
-    const Index n = w->space.rows(), count = n * n;
-    Matrix m, m2, m4, m6, sum, odd;
-    m.reset(DType::F64, n, n);
-    double norm = 0;
-    for (Index c = 0; c < n; ++c) {
-      double column = 0;
-      for (Index r = 0; r < n; ++r) {
-        m.set(r, c, w->space.at(r, c));
-        column += std::abs(w->space.at(r, c).real());
-      }
-      norm = std::max(norm, column);
-    }
-    const double turns = norm > bound ? std::floor(std::log2(norm / bound)) : 0;
-    if (!m.finite() || turns > squarings) return store_nan(out, i, w->space);
-    int scale = 0;
-    std::frexp(norm / kPadeBoundF64, &scale);
-    scale = std::max(scale, 0);
-    for (Index x = 0; x < count; ++x) m.as<double>()[x] = std::ldexp(m.as<double>()[x], -scale);
-    const auto product = [&](Matrix& x, Matrix& y, Matrix& to) {
-      to.reset(DType::F64, n, n);
-      if (n > 0) matmul(y.turned(), x.turned(), to.turned(), stop);
-    };
-    product(m, m, m2);
-    product(m2, m2, m4);
-    product(m4, m2, m6);
-    // m6 (b[k] m6 + b[k - 2] m4 + b[k - 4] m2) + b[k - 6] m6 + b[k - 8] m4 + b[k - 10] m2 + b[k - 12]
-    const auto polynomial = [&](int k, Matrix& to) {
-      const double *x2 = m2.as<double>(), *x4 = m4.as<double>(), *x6 = m6.as<double>();
-      sum.reset(DType::F64, n, n);
-      for (Index x = 0; x < count; ++x) sum.as<double>()[x] = b[k] * x6[x] + b[k - 2] * x4[x] + b[k - 4] * x2[x];
-      product(m6, sum, to);
-      for (Index x = 0; x < count; ++x)
-        to.as<double>()[x] +=
-            b[k - 6] * x6[x] + b[k - 8] * x4[x] + b[k - 10] * x2[x] + (x % (n + 1) == 0 ? b[k - 12] : 0);
-    };
-    polynomial(13, w->u);
-    product(m, w->u, odd);
-    polynomial(12, w->a);
-    w->b = w->a;
-    for (Index x = 0; x < count; ++x) {
-      w->a.as<double>()[x] -= odd.as<double>()[x];
-      w->b.as<double>()[x] += odd.as<double>()[x];
-    }
-    solve_lu(w, stop);
-    for (int k = 0; k < scale; ++k) {
-      product(w->b, w->b, sum);
-      std::swap(w->b, sum);
-    }
-    w->b.store(out, i);
-  });
-}
-
 void pinv(const View& a, const View& out, double share, const Stop* stop) {
+  const bool wide = a.shape[1] < a.shape[2];
+  const View from = wide ? turned(a) : a, to = wide ? turned(out) : out;
   each(a, stop, [&](Index i, const WorkRef& w) {
-    w->a.load(a, i);
+    w->a.load(from, i);
     if (w->a.size() == 0) return;
     if (!singular(w, false, stop)) return store_nan(out, i, w->space);
     const double cut = share * w->values.at(0, 0).real();
@@ -391,7 +302,7 @@ void pinv(const View& a, const View& out, double share, const Stop* stop) {
     }
     w->space.reset(a.dtype, w->a.cols(), w->a.rows());
     matmul(w->u.view(), w->vt.view(), w->space.turned(), stop);  // as lines: (v uᵀ)ᵀ = u vt
-    w->space.store(out, i);
+    w->space.store(to, i);
   });
 }
 

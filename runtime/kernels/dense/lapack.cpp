@@ -31,6 +31,8 @@ Lapack found(LateLibrary& library, char letter) {
   out.getrs = find("getrs_work");
   out.geqrf = find("geqrf_work");
   out.orgqr = find(complex ? "ungqr_work" : "orgqr_work");
+  out.geqrt = find("geqrt_work");
+  out.larfb = find("larfb_work");
   out.syevd = find(complex ? "heevd" : "syevd");
   out.gesdd = find("gesdd");
   if (letter == 's') out.strsm = library.find("cblas_strsm");

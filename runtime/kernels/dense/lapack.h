@@ -17,6 +17,10 @@ struct Lapack {
   int (*getrs)(int order, char way, int n, int count, const void* a, int step, const int* pivots, void* b, int step_b);
   int (*geqrf)(int order, int rows, int cols, void* a, int step, void* tau, void* space, int size);
   int (*orgqr)(int order, int rows, int cols, int count, void* a, int step, const void* tau, void* space, int size);
+  int (*geqrt)(int order, int rows, int cols, int block, void* a, int step, void* t, int step_t, void* space);
+  int (*larfb)(int order, char side, char way, char direction, char stored, int rows, int cols, int count,
+               const void* v, int step_v, const void* t, int step_t, void* to, int step_to, void* space,
+               int step_space);
   int (*syevd)(int order, char vectors, char triangle, int n, void* a, int step, void* values);
   int (*gesdd)(int order, char vectors, int rows, int cols, void* a, int step, void* values, void* u, int step_u,
                void* vt, int step_vt);

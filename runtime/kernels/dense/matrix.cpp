@@ -11,15 +11,35 @@
 namespace shard::runtime::dense {
 namespace {
 
+// Elements that lie so many apart from row to row and from column to column.
+struct Place {
+  unsigned char* at;
+  Index row, col;
+};
+
 // Matrix `i` of a batch; a vector or a number has one column.
-View matrix_of(const View& v, Index i) {
-  const auto item = static_cast<Index>(size_of(v.dtype));
-  View out{v.dtype, {1, 1}, {0, 0}, v.as<unsigned char>() + i * v.strides[0] * item};
-  for (int d = 1; d < v.rank(); ++d) {
-    out.shape[static_cast<std::size_t>(d - 1)] = v.shape[static_cast<std::size_t>(d)];
-    out.strides[static_cast<std::size_t>(d - 1)] = v.strides[static_cast<std::size_t>(d)];
+Place place_of(const View& v, Index i) {
+  return {v.as<unsigned char>() + i * v.strides[0] * static_cast<Index>(size_of(v.dtype)),
+          v.rank() > 1 ? v.strides[1] : 0, v.rank() > 2 ? v.strides[2] : 0};
+}
+
+template <class T>
+void copy_few(const Place& from, const Place& to, Index rows, Index cols) {
+  const T* x = reinterpret_cast<const T*>(from.at);
+  T* y = reinterpret_cast<T*>(to.at);
+  for (Index c = 0; c < cols; ++c)
+    for (Index r = 0; r < rows; ++r) y[r * to.row + c * to.col] = x[r * from.row + c * from.col];
+}
+
+void copy_matrix(DType t, const Place& from, const Place& to, Index rows, Index cols) {
+  constexpr Index kFew = 256;  // a copy of more is worth being planned
+  if (rows * cols > kFew)
+    return copy({t, {rows, cols}, {from.row, from.col}, from.at}, {t, {rows, cols}, {to.row, to.col}, to.at});
+  switch (size_of(t)) {
+    case 4: return copy_few<float>(from, to, rows, cols);
+    case 8: return copy_few<double>(from, to, rows, cols);
+    default: return copy_few<Complex>(from, to, rows, cols);
   }
-  return out;
 }
 
 template <class T>
@@ -46,16 +66,12 @@ void Matrix::reset(DType t, Index rows, Index cols) {
 
 void Matrix::load(const View& v, Index i) {
   reset(v.dtype, v.shape[1], v.shape[2]);
-  copy(matrix_of(v, i), view());
+  copy_matrix(type_, place_of(v, i), {as<unsigned char>(), 1, rows_}, rows_, cols_);
 }
 
-void Matrix::store(const View& v, Index i) const {
-  const View to = matrix_of(v, i);
-  View part{type_, to.shape, {1, rows_}, const_cast<void*>(place(0, 0))};
-  if (type_ == v.dtype) return copy(part, to);
-  for (Index c = 0; c < to.shape[1]; ++c)
-    for (Index r = 0; r < to.shape[0]; ++r)
-      to.as<float>()[r * to.strides[0] + c * to.strides[1]] = static_cast<float>(part.as<double>()[r + c * rows_]);
+void Matrix::store(const View& v, Index i) {
+  copy_matrix(type_, {as<unsigned char>(), 1, rows_}, place_of(v, i), v.rank() > 1 ? v.shape[1] : 1,
+              v.rank() > 2 ? v.shape[2] : 1);
 }
 
 const void* Matrix::place(Index row, Index col) const {
@@ -92,6 +108,11 @@ bool Matrix::finite() const {
 void Matrix::fill(double x) {
   for (Index c = 0; c < cols_; ++c)
     for (Index r = 0; r < rows_; ++r) set(r, c, {x, x});
+}
+
+void Matrix::fill_identity() {
+  if (size() > 0) std::memset(data(), 0, static_cast<std::size_t>(size()) * size_of(type_));
+  for (Index k = 0; k < std::min(rows_, cols_); ++k) set(k, k, 1);
 }
 
 void Matrix::fill_from(const Matrix& m) {

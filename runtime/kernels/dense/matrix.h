@@ -16,8 +16,7 @@ class Matrix {
  public:
   void reset(DType t, Index rows, Index cols);  // elements are whatever was there
   void load(const View& v, Index i);            // matrix `i` of a batch, whatever its strides
-  // The upper left part that v has room for, of its type, or f64 for f32; a vector or a number has one column.
-  void store(const View& v, Index i) const;
+  void store(const View& v, Index i);           // the upper left part that v has room for; a vector has one column
   DType type() const { return type_; }
   int rows() const { return static_cast<int>(rows_); }
   int cols() const { return static_cast<int>(cols_); }
@@ -28,13 +27,15 @@ class Matrix {
   T* as() {
     return reinterpret_cast<T*>(memory_.data());
   }
-  void* column(Index c) { return const_cast<void*>(place(0, c)); }
+  void* element(Index row, Index col) { return const_cast<void*>(place(row, col)); }
+  void* column(Index c) { return element(0, c); }
   View view() { return {type_, {rows_, cols_}, {1, rows_}, data()}; }
   View turned() { return {type_, {cols_, rows_}, {rows_, 1}, data()}; }
   Complex at(Index row, Index col) const;
   void set(Index row, Index col, Complex x);
   bool finite() const;
   void fill(double x);              // both parts of complex numbers
+  void fill_identity();             // zeros, and ones on the diagonal
   void fill_from(const Matrix& m);  // as many columns of it as both have
   void clear_below();               // the diagonal
 

@@ -219,7 +219,6 @@ Pade pade(const hlo::Value& m, std::span<const double> b) {
 
 // As often halved as its matrix needs, then as often squared. Of f32 by the approximant of order 7, else of 13.
 hlo::Values expm_hlo(const hlo::Use& u) {
-  static constexpr double kSeven[] = {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1};
   const hlo::Value& a = u.in[0];
   if (runtime::numel(a.shape) == 0) return {a};
   const bool wide = a.dtype == DType::F64;
@@ -239,7 +238,7 @@ hlo::Values expm_hlo(const hlo::Use& u) {
                 hlo::select(open, now[2] * 0.5, now[2])};
       });
   const hlo::Value m = hlo::select(over_matrix(valid, a), a, a.number(0)) * over_matrix(halved[2], a);
-  const Pade p = wide ? pade(m, runtime::kPade13) : pade(m, kSeven);
+  const Pade p = wide ? pade(m, runtime::kPade13) : pade(m, runtime::kPade7);
   const hlo::Values system{p.even - p.odd, p.even + p.odd};
   const hlo::Use solved{u.to, u.attrs, system, u.out};
   const hlo::Values squared = hlo::repeated(
