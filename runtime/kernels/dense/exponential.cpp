@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 
 #include "runtime/kernels/dense/batch.h"
 #include "runtime/kernels/dense/decompose.h"
@@ -12,12 +13,17 @@ namespace shard::runtime {
 namespace {
 
 using namespace dense;
-using Numbers = std::span<double>;
 using Coefficients = std::span<const double>;
 
-Numbers numbers_of(Matrix& m) { return {m.as<double>(), static_cast<std::size_t>(m.size())}; }
+template <class T>
+constexpr DType kType = std::is_same_v<T, float> ? DType::F32 : DType::F64;
+template <class T>
+std::span<T> numbers_of(Matrix& m) {
+  return {m.as<T>(), static_cast<std::size_t>(m.size())};
+}
 
-// Matrices of f64 with n rows and columns.
+// Computed in numbers T, of matrices with n rows and columns.
+template <class T>
 struct Exponential {
   const Stop* stop;
   Index n;
@@ -25,22 +31,22 @@ struct Exponential {
   Exponential(Index n_, const Stop* stop_) : stop(stop_), n(n_) {}
 
   void product(Matrix& x, Matrix& y, Matrix& to) {
-    to.reset(DType::F64, n, n);
+    to.reset(kType<T>, n, n);
     matmul(y.turned(), x.turned(), to.turned(), stop);
   }
   // to = first + b[0] m^2 + b[2] m^4 + .. of `count` powers; `first` of the identity
   void add_powers(Coefficients b, std::size_t count, double first, Matrix& to) {
-    to.reset(DType::F64, n, n);
-    const Numbers out = numbers_of(to);
+    to.reset(kType<T>, n, n);
+    const std::span<T> out = numbers_of<T>(to);
     for (std::size_t k = 0; k < count; ++k) {
-      const double* power = powers[k].as<double>();
-      const double factor = b[2 * k];
+      const T* power = powers[k].template as<T>();
+      const T factor = static_cast<T>(b[2 * k]);
       if (k == 0)
         for (std::size_t x = 0; x < out.size(); ++x) out[x] = factor * power[x];
       else
         for (std::size_t x = 0; x < out.size(); ++x) out[x] += factor * power[x];
     }
-    for (std::size_t x = 0; x < out.size(); x += static_cast<std::size_t>(n) + 1) out[x] += first;
+    for (std::size_t x = 0; x < out.size(); x += static_cast<std::size_t>(n) + 1) out[x] += static_cast<T>(first);
   }
   // Every other term from that of `first`, 0 or 1, over m^first.
   void polynomial(Coefficients b, std::size_t first, Matrix& to) {
@@ -48,8 +54,8 @@ struct Exponential {
     add_powers(b.subspan(first + 8), 3, 0, sum);  // times m^6
     product(powers[2], sum, to);
     add_powers(b.subspan(first + 2), 3, b[first], sum);
-    const Numbers out = numbers_of(to);
-    for (std::size_t x = 0; x < out.size(); ++x) out[x] += sum.as<double>()[x];
+    const std::span<T> out = numbers_of<T>(to);
+    for (std::size_t x = 0; x < out.size(); ++x) out[x] += sum.as<T>()[x];
   }
   // even + odd and even - odd, the numerator and the denominator.
   void approximate(Coefficients b, Matrix& plus, Matrix& minus) {
@@ -60,10 +66,23 @@ struct Exponential {
     polynomial(b, 1, even);
     product(m, even, odd);
     polynomial(b, 0, even);
-    plus.reset(DType::F64, n, n);
-    minus.reset(DType::F64, n, n);
-    const Numbers p = numbers_of(plus), q = numbers_of(minus), e = numbers_of(even), o = numbers_of(odd);
+    plus.reset(kType<T>, n, n);
+    minus.reset(kType<T>, n, n);
+    const std::span<T> p = numbers_of<T>(plus), q = numbers_of<T>(minus), e = numbers_of<T>(even),
+                       o = numbers_of<T>(odd);
     for (std::size_t x = 0; x < p.size(); ++x) p[x] = e[x] + o[x], q[x] = e[x] - o[x];
+  }
+  // w->b becomes the exponential of m, which is halved and the outcome squared so many times.
+  void compute(Coefficients b, int halvings, const WorkRef& w) {
+    const T factor = static_cast<T>(std::ldexp(1.0, -halvings));
+    if (halvings > 0)
+      for (T& x : numbers_of<T>(m)) x *= factor;
+    approximate(b, w->b, w->a);
+    solve_lu(w, false, stop);
+    for (int k = 0; k < halvings; ++k) {
+      product(w->b, w->b, sum);
+      std::swap(w->b, sum);
+    }
   }
 };
 
@@ -76,29 +95,26 @@ Coefficients coefficients(double norm, bool f64) {
 }
 
 // The largest sum of sizes of a row.
+template <class T>
 double norm_of(Matrix& m) {
   std::vector<double> sums(static_cast<std::size_t>(m.rows()));
-  const double* x = m.as<double>();
+  const T* x = m.as<T>();
   for (Index c = 0; c < m.cols(); ++c)
     for (double& sum : sums) sum += std::abs(*x++);
   return *std::max_element(sums.begin(), sums.end());
 }
 
-template <class T>
-void widen(const T* from, Numbers to) {
-  for (double& x : to) x = *from++;
-}
-
-void narrow(Matrix& from, Matrix& to) {
-  to.reset(DType::F32, from.rows(), from.cols());
-  const Numbers in = numbers_of(from);
-  for (std::size_t x = 0; x < in.size(); ++x) to.as<float>()[x] = static_cast<float>(in[x]);
+template <class From, class To>
+void convert(Matrix& from, Matrix& to) {
+  to.reset(kType<To>, from.rows(), from.cols());
+  const std::span<From> in = numbers_of<From>(from);
+  for (std::size_t x = 0; x < in.size(); ++x) to.as<To>()[x] = static_cast<To>(in[x]);
 }
 
 }  // namespace
 
-// In double, as squaring loses digits. Read by columns, what lies by rows is transposed, and its exponential is too: so
-// nothing is turned, and the norm, that of columns, is one of rows.
+// Squaring loses digits, so what of f32 is squared is computed in f64. Read by columns, what lies by rows is
+// transposed, and its exponential is too: so nothing is turned, and the norm, that of columns, is one of rows.
 void expm(const View& a, const View& out, int squarings, const Stop* stop) {
   const bool f64 = a.dtype == DType::F64;
   const double bound = f64 ? kPadeBoundF64 : kPadeBoundF32;
@@ -107,28 +123,29 @@ void expm(const View& a, const View& out, int squarings, const Stop* stop) {
     w->space.load(from, i);
     const Index n = w->space.rows();
     if (n == 0) return;
-    Exponential e(n, stop);
-    e.m.reset(DType::F64, n, n);
-    if (f64)
-      widen(w->space.as<double>(), numbers_of(e.m));
-    else
-      widen(w->space.as<float>(), numbers_of(e.m));
-    const double norm = norm_of(e.m), turns = norm > bound ? std::floor(std::log2(norm / bound)) : 0;
-    if (!e.m.finite() || turns > squarings) return store_nan(out, i, w->space);
-    int scale = 0;
-    std::frexp(norm / bound, &scale);
-    scale = std::max(scale, 0);
-    const double factor = std::ldexp(1.0, -scale);
-    if (scale > 0)
-      for (double& x : numbers_of(e.m)) x *= factor;
-    e.approximate(coefficients(norm * factor, f64), w->b, w->a);
-    solve_lu(w, false, stop);
-    for (int k = 0; k < scale; ++k) {
-      e.product(w->b, w->b, e.sum);
-      std::swap(w->b, e.sum);
+    const double norm = f64 ? norm_of<double>(w->space) : norm_of<float>(w->space),
+                 turns = norm > bound ? std::floor(std::log2(norm / bound)) : 0;
+    if (!w->space.finite() || turns > squarings) return store_nan(out, i, w->space);
+    int halvings = 0;
+    std::frexp(norm / bound, &halvings);
+    halvings = std::max(halvings, 0);
+    const Coefficients b = coefficients(std::ldexp(norm, -halvings), f64);
+    if (f64) {
+      Exponential<double> e(n, stop);
+      std::swap(e.m, w->space);
+      e.compute(b, halvings, w);
+    } else if (halvings > 0) {
+      Exponential<double> e(n, stop);
+      convert<float, double>(w->space, e.m);
+      e.compute(b, halvings, w);
+      convert<double, float>(w->b, w->space);
+      std::swap(w->b, w->space);
+    } else {
+      Exponential<float> e(n, stop);
+      std::swap(e.m, w->space);
+      e.compute(b, 0, w);
     }
-    if (!f64) narrow(w->b, w->space);
-    (f64 ? w->b : w->space).store(to, i);
+    w->b.store(to, i);
   });
 }
 

@@ -27,6 +27,7 @@ template <class T>
 void copy_few(const Place& from, const Place& to, Index rows, Index cols) {
   const T* x = reinterpret_cast<const T*>(from.at);
   T* y = reinterpret_cast<T*>(to.at);
+  if (from.row == 1 && to.row == 1 && from.col == rows && to.col == rows) return void(std::copy_n(x, rows * cols, y));
   for (Index c = 0; c < cols; ++c)
     for (Index r = 0; r < rows; ++r) y[r * to.row + c * to.col] = x[r * from.row + c * from.col];
 }
