@@ -152,12 +152,12 @@ void cholesky(const View& a, const View& lower, const Stop* stop) {
 }
 
 // By rows a is aᵀ by columns, of which L and U serve as well, and nothing is turned.
-void solve(const View& a, const View& b, const View& x, const Stop* stop) {
+void solve(const View& a, const View& b, const View& x, bool transposed, const Stop* stop) {
   const View from = turned(a);
   each(a, stop, [&](Index i, const WorkRef& w) {
     w->a.load(from, i);
     w->b.load(b, i);
-    solve_lu(w, true, stop);
+    solve_lu(w, !transposed, stop);
     w->b.store(x, i);
   });
 }

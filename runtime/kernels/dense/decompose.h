@@ -10,8 +10,8 @@ namespace shard::runtime {
 
 // a = L Lᵀ, reads the lower triangle; nan where a is not positive definite
 void cholesky(const View& a, const View& lower, const Stop* stop);
-// a x = b by LU with pivots; inf or nan where a is singular
-void solve(const View& a, const View& b, const View& x, const Stop* stop);
+// a x = b, or aᵀ x = b, by LU with pivots; inf or nan where a is singular
+void solve(const View& a, const View& b, const View& x, bool transposed, const Stop* stop);
 // reads one triangle of a
 void solve_triangular(const View& a, const View& b, const View& x, bool lower, bool transposed, bool unit,
                       const Stop* stop);

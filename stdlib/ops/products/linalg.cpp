@@ -81,7 +81,8 @@ ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
 // (A + iB)(x + iy) = c + id is one real system, of [A -B; B A].
 Vars complex_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Var right = join_parts(b, {ir::real_part(b, in[1]), ir::imag_part(b, in[1])}, -2);
-  const Var made = b.call("lu_solve", {as_real(b, in[0]), right}, attrs);
+  const Expr a = flag_or(attrs, "transposed", false) ? turned({b, in[0]}) : Expr{b, in[0]};
+  const Var made = b.call("lu_solve", {as_real(b, a), right});
   const std::int64_t n = b.type(in[0]).shape.back();
   return {ir::complex_of(b, part_of(b, made, -2, 0, n), part_of(b, made, -2, n, 2 * n))};
 }
@@ -102,20 +103,25 @@ Vars complex_triangular_system(Builder& b, std::span<const Var> in, const Attrs&
 }
 
 void register_systems(OpTable& t) {
-  OpDef lu = matrix_row("lu_solve(a, b)", "The x of a x = b.", 1);
+  const Part solved_part = [](const NodeView& n, const Expr& a) {
+    return flag_or(n.call.attrs, "transposed", false) ? turned(a) : a;
+  };
+  OpDef lu = matrix_row("lu_solve(a, b, transposed: bool = false)", "The x of a x = b, or of aᵀ x = b.", 1);
   lu.factors = system_factors;
   lu.explicit_refuses = system_refuses;
   lu.derivative = system_derivative(
       [](Builder& b, const NodeView& n, const Expr& rhs, bool transposed) -> Expr {
-        Expr a{b, n.in[0]};
-        return {b, b.call("lu_solve", {transposed ? turned(a) : a, rhs})};
+        return {b, b.call("lu_solve", {n.in[0], rhs},
+                          {{"transposed", transposed != flag_or(n.call.attrs, "transposed", false)}})};
       },
-      [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
+      solved_part, solved_part);
   lu.hlo = lu_solve_hlo;
   lu.of_complex = complex_system;
-  lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
-                               const runtime::Stop* stop) { runtime::solve(in[0], in[1], out[0], stop); });
-  lu.samples = "[4, 4] [4, 2]; [2, 3, 3] [2, 3, 2]";
+  lu.kernel = matrix_kernel(
+      [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
+        runtime::solve(in[0], in[1], out[0], flag_or(attrs, "transposed", false), stop);
+      });
+  lu.samples = "[4, 4] [4, 2]; [2, 3, 3] [2, 3, 2]; [2, 3, 3] [2, 3, 2] transposed=true";
   t.add(std::move(lu));
 
   OpDef tri = matrix_row("triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",

@@ -86,7 +86,7 @@ hlo::Value orientation(const hlo::Value& taus) {
 }  // namespace
 
 hlo::Values lu_solve_hlo(const hlo::Use& u) {
-  const Reflectors f = reflectors(u.in[0]);
+  const Reflectors f = reflectors(flag_or(u.attrs, "transposed", false) ? turned(u.in[0]) : u.in[0]);
   return {triangular(f.r, product_hlo(adjoint(f.q), u.in[1]), false, false, false)};
 }
 
