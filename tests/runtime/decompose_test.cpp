@@ -235,6 +235,53 @@ TEST_CASE("factors of matrices and systems", "[decompose]") {
     }
 }
 
+TEST_CASE("systems and determinants of few unknowns", "[decompose]") {
+  for (DType t : kTypes) {
+    for (Index n = 1; n <= 10; ++n) {  // the library's from some size on
+      INFO(n << " " << name(t));
+      const double close = 1000 * static_cast<double>(n) * epsilon(t);
+      // Lines of a triangular matrix in another order: the product of the diagonal, with a sign.
+      M a = made(t, n, n, [&](Index i, Index j) {
+        const Index line = (i + 1) % n;
+        return line > j ? 0.0 : line == j ? 1.0 + static_cast<double>(j) / 4 : is_complex(t) ? Complex(0.5, 0.25) : 0.5;
+      });
+      double expected = n % 2 ? 1 : -1;
+      for (Index j = 0; j < n; ++j) expected *= 1.0 + static_cast<double>(j) / 4;
+      M number(t, 1, 1), sign(t, 1, 1), size(part(t), 1, 1), derivative(t, n, n);
+      determinant(a.one(), number.number(), nullptr);
+      CHECK(std::abs(number(0, 0) - expected) < close * std::abs(expected));
+      log_det(a.one(), sign.number(), size.number(), nullptr);
+      CHECK(std::abs(sign(0, 0) - (n % 2 ? 1.0 : -1.0)) < close);
+      CHECK(std::abs(size(0, 0) - std::log(std::abs(expected))) < close);
+      cofactors(a.one(), derivative.one(), nullptr);
+      const M adjugate = made(t, n, n, [&](Index i, Index j) { return derivative(j, i); });
+      M whole = identity(t, n);
+      for (Index k = 0; k < n; ++k) whole.m.set(k, k, expected);
+      CHECK(apart(a, adjugate, whole) < close * std::abs(expected));
+      if (is_complex(t)) continue;
+      for (Index columns : {1, 3, 12})
+        for (bool transposed : {false, true}) {
+          M b = random(t, n, columns, 9), x(t, n, columns);
+          solve(a.one(), b.one(), x.one(), transposed, nullptr);
+          CHECK(apart(transposed ? adjoint(a) : a, x, b) < close * std::max(1.0, largest(x)));
+        }
+    }
+    for (double last : {0.0, 1e-9, 1e-20}) {  // singular, and nearly
+      M a = made(t, 4, 4, [&](Index i, Index j) { return i != j ? 0.0 : i == 2 ? last : 2.0; }), derivative(t, 4, 4);
+      cofactors(a.one(), derivative.one(), nullptr);
+      const double close = 100 * epsilon(t);
+      const double small = static_cast<double>(narrow(t) ? static_cast<float>(last) : last);
+      CHECK(std::abs(derivative(2, 2) - 8.0) < close);
+      CHECK(std::abs(derivative(0, 0) - 4 * small) <= close * small);
+      CHECK(std::abs(derivative(0, 2)) <= close);
+      if (is_complex(t) || last != 0) continue;
+      M b = made(t, 4, 1, [](Index, Index) { return 1.0; }), x(t, 4, 1);
+      solve(a.one(), b.one(), x.one(), false, nullptr);
+      CHECK(!std::isfinite(x(2, 0).real()));
+    }
+  }
+}
+
 TEST_CASE("what has no answer is nan", "[decompose]") {
   for (DType t : kTypes)
     for (double bad : {std::nan(""), static_cast<double>(INFINITY)}) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/kernels/dense/batch.h"
+#include "runtime/kernels/dense/few_unknowns.h"
 #include "runtime/kernels/dense/reflectors.h"
 #include "runtime/kernels/kernels.h"
 
@@ -39,6 +40,7 @@ void need_countable(Index n) {
 // w->a becomes L (unit) and U; row i was swapped with row pivots[i] - 1, one after the other.
 void lu(const WorkRef& w, const Stop* stop) {
   w->pivots.resize(static_cast<std::size_t>(w->a.rows()));
+  if (few_unknowns(w->a)) return factor_few(w->a, w->pivots);
   call(cube(w->a.rows()) / 3, stop, [w] {
     Matrix& a = w->a;
     lapack(a.type()).getrf(kColumns, a.rows(), a.cols(), a.data(), a.step(), w->pivots.data());
@@ -126,6 +128,7 @@ void store_nan(const View& v, Index i, Matrix& any) {
 void solve_lu(const WorkRef& w, bool transposed, const Stop* stop) {
   if (w->b.size() == 0) return;
   lu(w, stop);
+  if (few_unknowns(w->a, w->b)) return solve_few(w->a, w->pivots, transposed, w->b);
   by_columns(w, static_cast<double>(w->a.size()), stop, [w, transposed](void* b, int count) {
     Matrix& a = w->a;
     lapack(a.type()).getrs(kColumns, transposed ? 'T' : 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b,
@@ -169,6 +172,10 @@ void solve_triangular(const View& a, const View& b, const View& x, bool lower, b
     w->a.load(from, i);
     w->b.load(b, i);
     if (w->b.size() == 0) return;
+    if (few_unknowns(w->a, w->b)) {
+      solve_few(w->a, !lower, !transposed, unit, w->b);
+      return w->b.store(x, i);
+    }
     by_columns(w, static_cast<double>(w->a.size()) / 2, stop, [=](void* columns, int count) {
       using L = Lapack;
       const L& library = lapack(w->a.type());
@@ -256,12 +263,37 @@ void log_det(const View& a, const View& sign, const View& logarithm, const Stop*
   });
 }
 
+// w->b: those of a regular matrix are its determinant times the inverse of aᵀ, here turned. False where a, of which L
+// and U are left, may be singular or nearly so, or where the determinant is no number to divide by.
+bool regular_cofactors(const WorkRef& w, const Stop* stop) {
+  const Index n = w->a.rows();
+  w->b.reset(w->a.type(), n, n);
+  w->b.fill_identity();
+  solve_lu(w, false, stop);
+  double least = std::abs(w->a.at(0, 0)), most = least;
+  for (Index k = 1; k < n; ++k) {
+    const double size = std::abs(w->a.at(k, k));
+    least = std::min(least, size);
+    most = std::max(most, size);
+  }
+  const bool wide = real_type(w->a.type()) == DType::F64;
+  const Complex number = Determinant(*w).number;
+  const double size = std::abs(number);
+  if (!(least > most * (wide ? 1e-8 : 1e-4) && std::isfinite(size))) return false;
+  if (wide ? size < 1e-290 : size < 1e-30 || size > 1e30) return false;
+  for (Index c = 0; c < n; ++c)
+    for (Index r = 0; r < n; ++r) w->b.set(r, c, w->b.at(r, c) * number);
+  return true;
+}
+
 // Of a = u s vᴴ: conj(det u det vᴴ u s' vᴴ), where s' has the products of all other values.
 void cofactors(const View& a, const View& out, const Stop* stop) {
   each(a, stop, [&](Index i, const WorkRef& w) {
     w->a.load(a, i);
     const Index n = w->a.rows();
     if (n == 0) return;
+    if (regular_cofactors(w, stop)) return w->b.store(turned(out), i);
+    w->a.load(a, i);
     if (!singular(w, true, stop)) return store_nan(out, i, w->space);
     const Complex turn = std::conj(determinant_of(w->u, stop).number * determinant_of(w->vt, stop).number);
     for (Index k = 0; k < n; ++k) {
