@@ -73,7 +73,7 @@ ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
   auto vjp = [=](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
     if (!ct[0].valid()) return {Var{}, Var{}};
     Expr back = solved(b, n, {b, ct[0]}, true);
-    return {part_back(n, -outer_sum(back, {b, n.out[0]}, n.call.in[0])), back};
+    return {part_back(n, outer_sum(-back, {b, n.out[0]}, n.call.in[0])), back};
   };
   return {jvp, vjp};
 }
