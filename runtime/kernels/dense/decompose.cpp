@@ -82,6 +82,16 @@ void by_columns(const WorkRef& w, double multiplications, const Stop* stop, F f)
       stop);
 }
 
+// w->b becomes a^-1 b, of the L and U in w->a; `transposed`: aᵀ^-1 b.
+void solve_factored(const WorkRef& w, bool transposed, const Stop* stop) {
+  if (few_unknowns(w->a, w->b)) return solve_few(w->a, w->pivots, transposed, w->b);
+  by_columns(w, static_cast<double>(w->a.size()), stop, [w, transposed](void* b, int count) {
+    Matrix& a = w->a;
+    lapack(a.type()).getrs(kColumns, transposed ? 'T' : 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b,
+                           w->b.step());
+  });
+}
+
 // u, values and vt of w->a, which has as many rows as columns or more; false where there are none.
 bool singular(const WorkRef& w, bool full, const Stop* stop) {
   Matrix& a = w->a;
@@ -128,12 +138,7 @@ void store_nan(const View& v, Index i, Matrix& any) {
 void solve_lu(const WorkRef& w, bool transposed, const Stop* stop) {
   if (w->b.size() == 0) return;
   lu(w, stop);
-  if (few_unknowns(w->a, w->b)) return solve_few(w->a, w->pivots, transposed, w->b);
-  by_columns(w, static_cast<double>(w->a.size()), stop, [w, transposed](void* b, int count) {
-    Matrix& a = w->a;
-    lapack(a.type()).getrs(kColumns, transposed ? 'T' : 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b,
-                           w->b.step());
-  });
+  solve_factored(w, transposed, stop);
 }
 
 }  // namespace dense
@@ -266,10 +271,8 @@ void log_det(const View& a, const View& sign, const View& logarithm, const Stop*
 // w->b: those of a regular matrix are its determinant times the inverse of aᵀ, here turned. False where a, of which L
 // and U are left, may be singular or nearly so, or where the determinant is no number to divide by.
 bool regular_cofactors(const WorkRef& w, const Stop* stop) {
+  lu(w, stop);
   const Index n = w->a.rows();
-  w->b.reset(w->a.type(), n, n);
-  w->b.fill_identity();
-  solve_lu(w, false, stop);
   double least = std::abs(w->a.at(0, 0)), most = least;
   for (Index k = 1; k < n; ++k) {
     const double size = std::abs(w->a.at(k, k));
@@ -281,8 +284,10 @@ bool regular_cofactors(const WorkRef& w, const Stop* stop) {
   const double size = std::abs(number);
   if (!(least > most * (wide ? 1e-8 : 1e-4) && std::isfinite(size))) return false;
   if (wide ? size < 1e-290 : size < 1e-30 || size > 1e30) return false;
-  for (Index c = 0; c < n; ++c)
-    for (Index r = 0; r < n; ++r) w->b.set(r, c, w->b.at(r, c) * number);
+  w->b.reset(w->a.type(), n, n);
+  w->b.fill_identity();
+  for (Index k = 0; k < n; ++k) w->b.set(k, k, number);
+  solve_factored(w, false, stop);
   return true;
 }
 
