@@ -8,11 +8,14 @@
 
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/transpose.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kFourierLanes = 16, kLargestRadix = 13;
+constexpr std::int64_t kMostLanes = 16, kLeastLanes = 4;
+constexpr std::int64_t kWorkBytes = 1 << 20;  // of the lines that go together: for the second cache
 
 struct Rotation {
   double re, im;
@@ -21,71 +24,6 @@ Rotation rotation(std::int64_t k, std::int64_t n) {  // exp(-2 pi i k / n)
   const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
   return {std::cos(angle), -std::sin(angle)};
 }
-
-// What every radix does: `in` gives term k of the sums, `put` takes sum t, which is turned by t * p.
-template <class T>
-struct FourierPass {
-  std::int64_t rest, stride;  // stride: elements side by side that are treated alike
-  const T *xr, *xi, *wr, *wi;
-  T *yr, *yi;
-
-  void two() const {
-    for (std::int64_t p = 0; p < rest; ++p) {
-      const std::int64_t a = stride * p, b = stride * (p + rest), o = 2 * stride * p;
-      const T cr = wr[2 * p + 1], ci = wi[2 * p + 1];
-#pragma GCC ivdep
-      for (std::int64_t q = 0; q < stride; ++q) {
-        const T dr = xr[a + q] - xr[b + q], di = xi[a + q] - xi[b + q];
-        yr[o + q] = xr[a + q] + xr[b + q], yi[o + q] = xi[a + q] + xi[b + q];
-        yr[o + stride + q] = dr * cr - di * ci, yi[o + stride + q] = dr * ci + di * cr;
-      }
-    }
-  }
-  void four() const {
-    for (std::int64_t p = 0; p < rest; ++p) {
-      const std::int64_t a = stride * p, step = stride * rest, o = 4 * stride * p;
-      const T *cr = wr + 4 * p, *ci = wi + 4 * p;
-#pragma GCC ivdep
-      for (std::int64_t q = 0; q < stride; ++q) {
-        const std::int64_t i = a + q;
-        const T sr = xr[i] + xr[i + 2 * step], si = xi[i] + xi[i + 2 * step];
-        const T dr = xr[i] - xr[i + 2 * step], di = xi[i] - xi[i + 2 * step];
-        const T tr = xr[i + step] + xr[i + 3 * step], ti = xi[i + step] + xi[i + 3 * step];
-        const T er = xi[i + step] - xi[i + 3 * step], ei = xr[i + 3 * step] - xr[i + step];  // times -i
-        T* const r = yr + o + q;
-        T* const m = yi + o + q;
-        r[0] = sr + tr, m[0] = si + ti;
-        const T ur = dr + er, ui = di + ei, vr = sr - tr, vi = si - ti, zr = dr - er, zi = di - ei;
-        r[stride] = ur * cr[1] - ui * ci[1], m[stride] = ur * ci[1] + ui * cr[1];
-        r[2 * stride] = vr * cr[2] - vi * ci[2], m[2 * stride] = vr * ci[2] + vi * cr[2];
-        r[3 * stride] = zr * cr[3] - zi * ci[3], m[3 * stride] = zr * ci[3] + zi * cr[3];
-      }
-    }
-  }
-  void any(std::int64_t radix) const {
-    T ar[kLargestRadix][2], sum[2];
-    std::vector<T> cos(static_cast<std::size_t>(radix)), sin(cos);
-    for (std::int64_t k = 0; k < radix; ++k) {
-      const Rotation w = rotation(k, radix);
-      cos[static_cast<std::size_t>(k)] = static_cast<T>(w.re), sin[static_cast<std::size_t>(k)] = static_cast<T>(w.im);
-    }
-    for (std::int64_t p = 0; p < rest; ++p)
-      for (std::int64_t q = 0; q < stride; ++q) {
-        for (std::int64_t k = 0; k < radix; ++k)
-          ar[k][0] = xr[q + stride * (p + rest * k)], ar[k][1] = xi[q + stride * (p + rest * k)];
-        for (std::int64_t t = 0; t < radix; ++t) {
-          sum[0] = sum[1] = 0;
-          for (std::int64_t k = 0; k < radix; ++k) {
-            const auto at = static_cast<std::size_t>(k * t % radix);
-            sum[0] += ar[k][0] * cos[at] - ar[k][1] * sin[at], sum[1] += ar[k][0] * sin[at] + ar[k][1] * cos[at];
-          }
-          const T cr = wr[radix * p + t], ci = wi[radix * p + t];
-          const std::int64_t o = q + stride * (radix * p + t);
-          yr[o] = sum[0] * cr - sum[1] * ci, yi[o] = sum[0] * ci + sum[1] * cr;
-        }
-      }
-  }
-};
 
 }  // namespace
 
@@ -111,13 +49,14 @@ Fourier::Fourier(std::int64_t n) : n_(n) {
     return;
   }
   for (std::int64_t length = n; const std::int64_t r : radices) {
-    Stage s{r, length / r, {}, {}, {}, {}};
+    Stage s{r, length / r, {}, {}};
+    const auto add = [&](const Rotation& w) {
+      s.wide.re.push_back(w.re), s.wide.im.push_back(w.im);
+      s.narrow.re.push_back(static_cast<float>(w.re)), s.narrow.im.push_back(static_cast<float>(w.im));
+    };
+    for (std::int64_t k = 0; k < r; ++k) add(rotation(k, r));
     for (std::int64_t p = 0; p < s.rest; ++p)
-      for (std::int64_t t = 0; t < r; ++t) {
-        const Rotation w = rotation(p * t, length);
-        s.wide_re.push_back(w.re), s.wide_im.push_back(w.im);
-        s.re.push_back(static_cast<float>(w.re)), s.im.push_back(static_cast<float>(w.im));
-      }
+      for (std::int64_t t = 0; t < r; ++t) add(rotation(p * t, length));
     length = s.rest;
     stages_.push_back(std::move(s));
   }
@@ -127,13 +66,14 @@ Fourier::Fourier(std::int64_t n) : n_(n) {
 template <class T>
 void Fourier::transform(T** x, T** y, std::int64_t count) const {
   for (std::int64_t stride = count; const Stage& s : stages_) {
-    const T *wr = nullptr, *wi = nullptr;
+    const auto run = [&](const auto& turns, auto pass) {
+      const T *re = turns.re.data(), *im = turns.im.data();
+      pass({s.radix, s.rest, stride, x[0], x[1], re + s.radix, im + s.radix, re, im, y[0], y[1]});
+    };
     if constexpr (sizeof(T) == 8)
-      wr = s.wide_re.data(), wi = s.wide_im.data();
+      run(s.wide, vector_table().fourier_f64);
     else
-      wr = s.re.data(), wi = s.im.data();
-    const FourierPass<T> pass{s.rest, stride, x[0], x[1], wr, wi, y[0], y[1]};
-    s.radix == 4 ? pass.four() : s.radix == 2 ? pass.two() : pass.any(s.radix);
+      run(s.narrow, vector_table().fourier_f32);
     std::swap(x[0], y[0]), std::swap(x[1], y[1]);
     stride *= s.radix;
   }
@@ -159,59 +99,78 @@ void Fourier::by_chirp(double** x, double** y, std::int64_t count) const {
   for (std::int64_t j = 0; j < n_; ++j) turned(x, j, chirp_re_[at(j)] * by, chirp_im_[at(j)] * by);
 }
 
-template <class T>
-void Fourier::lanes(const View* in, const View* out, std::int64_t from, std::int64_t count) const {
-  using Work = std::conditional_t<sizeof(T) == 8, double, T>;
-  const auto go = [&](auto work) {
-    using W = decltype(work);
-    const std::int64_t size = (inner_ ? inner_->n_ : n_) * count;
-    const std::unique_ptr<W[]> memory(new W[static_cast<std::size_t>(4 * size)]);
+namespace {
+
+// Some lines of an array: where each begins, and how far apart its elements are.
+struct Lines {
+  std::int64_t first[kMostLanes], count, n, step;
+  bool by_lines() const {  // elements side by side, and lines equally far apart
+    bool even = step == 1;
+    for (std::int64_t q = 2; q < count; ++q) even = even && first[q] - first[q - 1] == first[1] - first[0];
+    return even;
+  }
+  std::int64_t apart() const { return count > 1 ? first[1] - first[0] : n; }
+};
+
+// Element j of line q is side[j * count + q].
+template <class T, class W>
+void gather(const Lines& l, const T* data, W* side) {
+  if constexpr (std::is_same_v<T, W>)
+    if (l.by_lines()) return transpose(data + l.first[0], l.apart(), side, l.count, l.n, l.count);
+  for (std::int64_t j = 0; j < l.n; ++j)
+    for (std::int64_t q = 0; q < l.count; ++q) side[j * l.count + q] = data[l.first[q] + j * l.step];
+}
+template <class T, class W>
+void scatter(const Lines& l, const W* side, T* data) {
+  if constexpr (std::is_same_v<T, W>)
+    if (l.by_lines()) return transpose(side, l.count, data + l.first[0], l.apart(), l.count, l.n);
+  for (std::int64_t j = 0; j < l.n; ++j)
+    for (std::int64_t q = 0; q < l.count; ++q) data[l.first[q] + j * l.step] = static_cast<T>(side[j * l.count + q]);
+}
+
+}  // namespace
+
+template <class T, class W>
+void Fourier::groups(const View* in, const View* out, std::int64_t lanes, std::int64_t lo, std::int64_t hi) const {
+  const std::int64_t size = (inner_ ? inner_->n_ : n_) * lanes, lines = numel(in[0].shape) / n_;
+  const std::unique_ptr<W[]> memory(new W[static_cast<std::size_t>(4 * size)]);
+  Nest<4> nest;
+  for (std::size_t d = 0; d + 1 < in[0].shape.size(); ++d)
+    nest.add(in[0].shape[d], {in[0].strides[d], in[1].strides[d], out[0].strides[d], out[1].strides[d]});
+  Position<4> line(nest, nest.rank, lo * lanes);
+  for (std::int64_t from = lo * lanes; from < std::min(hi * lanes, lines); from += lanes) {
     W *x[2] = {memory.get(), memory.get() + size}, *y[2] = {x[1] + size, x[1] + 2 * size};
-    Nest<4> nest;
-    for (std::size_t d = 0; d + 1 < in[0].shape.size(); ++d)
-      nest.add(in[0].shape[d], {in[0].strides[d], in[1].strides[d], out[0].strides[d], out[1].strides[d]});
-    for (int part : {0, 1}) {
-      Position<4> line(nest, nest.rank, from);
-      for (std::int64_t q = 0; q < count; ++q, line.next()) {
-        const T* data = in[part].as<const T>() + line.offset[static_cast<std::size_t>(part)];
-        for (std::int64_t j = 0; j < n_; ++j) x[part][j * count + q] = data[j * in[part].strides.back()];
-      }
-    }
+    Lines of[4];
+    const std::int64_t count = std::min(lanes, lines - from);
+    for (std::size_t v = 0; v < 4; ++v)
+      of[v].count = count, of[v].n = n_, of[v].step = (v < 2 ? in[v] : out[v - 2]).strides.back();
+    for (std::int64_t q = 0; q < count; ++q, line.next())
+      for (std::size_t v = 0; v < 4; ++v) of[v].first[q] = line.offset[v];
+    for (std::size_t part : {0, 1}) gather(of[part], in[part].as<const T>(), x[part]);
     if constexpr (sizeof(W) == 8) {
-      if (inner_)
-        by_chirp(x, y, count);
-      else
-        transform(x, y, count);
+      inner_ ? by_chirp(x, y, count) : transform(x, y, count);
     } else {
       transform(x, y, count);
     }
-    for (int part : {0, 1}) {
-      Position<4> line(nest, nest.rank, from);
-      for (std::int64_t q = 0; q < count; ++q, line.next()) {
-        T* data = out[part].as<T>() + line.offset[static_cast<std::size_t>(2 + part)];
-        for (std::int64_t j = 0; j < n_; ++j)
-          data[j * out[part].strides.back()] = static_cast<T>(x[part][j * count + q]);
-      }
-    }
-  };
-  inner_ ? go(double{}) : go(Work{});
+    for (std::size_t part : {0, 1}) scatter(of[2 + part], x[part], out[part].as<T>());
+  }
 }
 
 void Fourier::run(const View& re, const View& im, const View& out_re, const View& out_im, const Stop* stop) const {
   const View in[2] = {re, im}, out[2] = {out_re, out_im};
   const std::int64_t all = numel(re.shape);
   if (all == 0) return;
-  const std::int64_t lines = all / n_, groups = (lines + kFourierLanes - 1) / kFourierLanes;
-  const std::int64_t grain = std::max<std::int64_t>(1, (1 << 14) / (n_ * kFourierLanes));
-  spread(
-      groups, grain,
-      [&](std::int64_t lo, std::int64_t hi) {
-        for (std::int64_t g = lo; g < hi; ++g) {
-          const std::int64_t from = g * kFourierLanes, count = std::min(kFourierLanes, lines - from);
-          re.dtype == DType::F64 ? lanes<double>(in, out, from, count) : lanes<float>(in, out, from, count);
-        }
-      },
-      stop);
+  const bool wide = re.dtype == DType::F64;
+  const std::int64_t lines = all / n_, each = (inner_ ? inner_->n_ : n_) * 4 * (wide || inner_ ? 8 : 4);
+  std::int64_t lanes = kMostLanes;
+  while (lanes > kLeastLanes && lanes * each > kWorkBytes) lanes /= 2;
+  const std::int64_t grain = std::max<std::int64_t>(1, (1 << 14) / (n_ * lanes));
+  spread((lines + lanes - 1) / lanes, grain,
+         [&](std::int64_t lo, std::int64_t hi) {
+           if (wide) return groups<double, double>(in, out, lanes, lo, hi);
+           inner_ ? groups<float, double>(in, out, lanes, lo, hi) : groups<float, float>(in, out, lanes, lo, hi);
+         },
+         stop);
 }
 
 }  // namespace shard::runtime

@@ -16,13 +16,17 @@ class Fourier {
   void run(const View& re, const View& im, const View& out_re, const View& out_im, const Stop* stop = nullptr) const;
 
  private:
-  struct Stage {
-    std::int64_t radix, rest;              // the length so far is radix * rest
-    std::vector<double> wide_re, wide_im;  // turns by p * t of radix * rest, t fastest
-    std::vector<float> re, im;
-  };
   template <class T>
-  void lanes(const View* in, const View* out, std::int64_t from, std::int64_t count) const;
+  struct Turns {
+    std::vector<T> re, im;
+  };
+  struct Stage {
+    std::int64_t radix, rest;  // the length so far is radix * rest
+    Turns<double> wide;        // by k of radix; then by p * t of radix * rest, t fastest
+    Turns<float> narrow;
+  };
+  template <class T, class W>
+  void groups(const View* in, const View* out, std::int64_t lanes, std::int64_t lo, std::int64_t hi) const;
   template <class T>
   void transform(T** x, T** y, std::int64_t count) const;
   void by_chirp(double** x, double** y, std::int64_t count) const;

@@ -34,6 +34,8 @@ void gemm_f64(const Gemm& g);
 void gemm_bf16(const Gemm& g);
 bool gemm_small_f32(const Gemm& g);
 bool gemm_small_f64(const Gemm& g);
+void fourier_f32(const FourierPass<float>& pass);
+void fourier_f64(const FourierPass<double>& pass);
 #if defined(__AVX512F__)
 inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 20;
 inline constexpr bool kPackedAlike = true;

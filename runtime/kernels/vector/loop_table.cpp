@@ -44,7 +44,9 @@ const VectorTable& table() {
                               gemm_small_f32,
                               gemm_small_f64,
                               kSmallProduct,
-                              kPackedAlike};
+                              kPackedAlike,
+                              fourier_f32,
+                              fourier_f64};
   return it;
 }
 

@@ -27,6 +27,15 @@ struct Gemm {
   std::int64_t c_row;
 };
 
+// A pass of several Fourier transforms side by side, of real and imaginary parts: `radix` elements that lie `rest`
+// apart become their sums beside each other, turned by w[p * radix + t]; `roots`: the turns of the sums themselves.
+template <class T>
+struct FourierPass {
+  std::int64_t radix, rest, stride;  // stride: elements side by side that are treated alike
+  const T *xr, *xi, *wr, *wi, *root_re, *root_im;
+  T *yr, *yi;
+};
+
 // Of floats narrower than f32: memory to f32 and back, and rounding in f32; of i4, which is held as i8, rounding alone.
 struct Narrow {
   Loop load = nullptr, store = nullptr, round = nullptr;
@@ -53,6 +62,8 @@ struct VectorTable {
   bool (*gemm_small_f64)(const Gemm&);
   std::int64_t small;  // bytes of `w` up to which that is faster than packing
   bool packed_alike;   // the others give an element the same bits
+  void (*fourier_f32)(const FourierPass<float>&);
+  void (*fourier_f64)(const FourierPass<double>&);
 };
 
 inline constexpr std::int64_t kReduceRun = 1024;
