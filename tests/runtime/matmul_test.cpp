@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/unpacked.h"
 #include "runtime/kernels/vector/loop_table.h"
 #include "tests/runtime/arrays.h"
 
@@ -196,6 +197,32 @@ TEST_CASE("rows of a small product have the bits of a large one", "[matmul]") {
               0);
       }
   }
+}
+
+TEST_CASE("windows read where they lie", "[matmul]") {  // of 3 x 3 elements, two apart downwards
+  constexpr std::int64_t kDown = 12, kAcross = 40, kChannels = 3, kLine = kAcross * kChannels;
+  for (const DType t : {DType::F32, DType::F64})
+    for (const std::int64_t places : {8, 9, 13, 31, 38})
+      for (const std::int64_t n : {4, 7, 16, 32, 50}) {
+        Array x = random_array(t, {2, kDown, kAcross, kChannels}, 21), w = random_array(t, {9 * kChannels, n}, 22);
+        Array all(t, {2, 8, places, 3, 3 * kChannels}), out(t, {2, 8, places, n});
+        copy({t, all.view().shape, {kDown * kLine, kLine, kChannels, 2 * kLine, 1}, x.data()}, all.view());
+        std::fill(out.bytes.begin(), out.bytes.end(), std::uint8_t{0xff});
+        const Unpacked p{t,
+                         places,
+                         n,
+                         3 * kChannels,
+                         kChannels,
+                         1,
+                         n,
+                         n,
+                         {0, 2 * kLine, 4 * kLine},
+                         {{2, kDown * kLine, 0, 8 * places * n}, {8, kLine, 0, places * n}}};
+        REQUIRE(unpacked_pays(p));
+        multiply_unpacked(p, x.data(), w.data(), out.data(), nullptr);
+        check_product(contiguous(t, {1, 16 * places, 9 * kChannels}, all.data()),
+                      contiguous(t, {1, 9 * kChannels, n}, w.data()), contiguous(t, {1, 16 * places, n}, out.data()));
+      }
 }
 
 TEST_CASE("nan and infinity go through products", "[matmul]") {

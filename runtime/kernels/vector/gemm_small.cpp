@@ -53,15 +53,17 @@ void tile(const Gemm& g, std::int64_t i, std::int64_t j) {
   const T* a = static_cast<const T*>(g.a) + i * g.a_row;
   const T* w = static_cast<const T*>(g.w) + j;
   P sum[R][V] = {};
-  for (std::int64_t p = 0; p < g.k; ++p) {
-    P b[V];
+  const std::int64_t each = g.k / g.part_count;
+  for (std::int64_t part = 0; part < g.part_count; ++part) {
+    const T* x = a + (g.parts ? g.parts[part] : 0);
+    for (std::int64_t p = 0; p < each; ++p, x += g.a_col, w += g.w_row) {
+      P b[V];
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) b[v] = P::of(w + p * g.w_row + v * P::kSize);
+      for (int v = 0; v < V; ++v) b[v] = P::of(w + v * P::kSize);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const T x = a[r * g.a_row + p * g.a_col];
+      for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) sum[r][v].v += x * b[v].v;
+        for (int v = 0; v < V; ++v) sum[r][v].v += x[r * g.a_row] * b[v].v;
     }
   }
   T* c = static_cast<T*>(g.c) + i * g.c_row + j;
@@ -94,10 +96,15 @@ std::int64_t rows(const Gemm& g, std::int64_t i) {
 template <class T, int B>
 void by_rows(const Gemm& g) {
   if constexpr (B > 16)
-    if (g.n < Packet<T, B>::kSize) return by_rows<T, B / 2>(g);
+    if (g.n < Packet<T, B>::kSize) return by_rows<T, B / 2>(g);  // the last rows, as the last columns, some again
   std::int64_t i = 0;
-  if (kWidest == 64 || g.n < 2 * Packet<T, B>::kSize) i = rows < T, B, 8, kWidest == 64 ? 2 : 1 > (g, i);
+  if (kWidest == 64 || g.n < 2 * Packet<T, B>::kSize) {
+    constexpr int kColumns = kWidest == 64 ? 2 : 1;
+    i = rows<T, B, 8, kColumns>(g, i);
+    if (i > 0 && g.m - i > 4) rows<T, B, 8, kColumns>(g, g.m - 8), i = g.m;
+  }
   i = rows<T, B, 4, 2>(g, i);
+  if (i > 0 && i < g.m) rows<T, B, 4, 2>(g, g.m - 4), i = g.m;
   rows<T, B, 1, 8>(g, i);
 }
 

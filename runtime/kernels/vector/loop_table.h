@@ -25,6 +25,9 @@ struct Gemm {
   std::int64_t w_row, w_col;
   void* c;
   std::int64_t c_row;
+  // Of the small kernels alone: terms of a row of `a` in as many parts of one length, from these offsets on.
+  const std::int64_t* parts = nullptr;
+  std::int64_t part_count = 1;
 };
 
 // A pass of several Fourier transforms side by side, of real and imaginary parts: `radix` elements that lie `rest`

@@ -12,6 +12,7 @@
 #include "interpreter/ir/contract_spec.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/unpacked.h"
 
 namespace shard::stdlib {
 namespace {
@@ -170,12 +171,35 @@ struct Plan {
   bool swapped = false;  // the result's columns vary slowest: form its transpose
   View x, y, out;        // [batch..., rows, columns] of a product, without data
   View whole_out;
+  std::optional<runtime::Unpacked> unpacked;  // instead of pieces: x is read where it lies
 };
 
 bool is_line(const Dims& d) { return d.empty() || d.back().out == 1; }  // the result's elements lie one after the other
 
 // A y of few bytes is read once for each piece of x, by kernels that want its columns one after the other.
 constexpr std::int64_t kSmall = 1 << 20;
+
+// The product as those of the inner rows, as far as they lie alike in x and the result.
+std::optional<runtime::Unpacked> unpacked(const Groups& g, DType dtype) {
+  const auto left = [](const Dim& a, const Dim& b) { return joins_x(a, b) && joins_out(a, b); };
+  const auto right = [](const Dim& a, const Dim& b) { return joins_y(a, b) && joins_out(a, b); };
+  const Dims rows = joined(g.rows, left), columns = joined(g.columns, right), terms = joined(g.summed, joins_x);
+  if (rows.empty() || columns.size() != 1 || columns[0].y != 1 || columns[0].out != 1 ||
+      joined(g.summed, joins_y).size() != 1)
+    return {};
+  const Dim &row = rows.back(), &term = terms.back();
+  runtime::Unpacked p{dtype, row.size, columns[0].size, term.size, row.x, term.x, g.summed.back().y, row.out, {0}, {}};
+  for (std::size_t i = terms.size() - 1; i-- > 0;) {
+    std::vector<std::int64_t> parts;
+    for (std::int64_t at = 0; at < terms[i].size; ++at)
+      for (const std::int64_t inner : p.parts) parts.push_back(at * terms[i].x + inner);
+    p.parts = std::move(parts);
+  }
+  for (const Dim& d : g.batch) p.around.push_back({d.size, d.x, d.y, d.out});
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) p.around.push_back({rows[i].size, rows[i].x, 0, rows[i].out});
+  if (!runtime::unpacked_pays(p)) return {};
+  return p;
+}
 
 // Which operand is packed, and in which pieces.
 void cut(Plan& p, Groups& g) {
@@ -195,6 +219,7 @@ void cut(Plan& p, Groups& g) {
     p.pack_y = pack({&g.batch, &g.summed, &g.columns}, p.dtype, &Dim::y);
   else if (!x_lies && !y_lies)
     p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
+  if ((p.unpacked = unpacked(g, p.dtype))) return;
   const std::int64_t length = count(g.summed);
   p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
   if (p.of_sum)
@@ -210,7 +235,7 @@ Plan plan_for(const KernelCall& c, int terms) {
   p.dtype = c.out[0].dtype;
   p.whole_out = c.out[0];
   if (runtime::numel(p.whole_out.shape) != 0 && count(g.summed) != 0) cut(p, g);
-  bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
+  const bool fits = p.unpacked || (joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1);
   if (p.of_sum || !fits || !(is_line(g.columns) || is_line(g.rows)))
     p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
   p.swapped = !is_line(g.columns);
@@ -254,6 +279,7 @@ class Product {
     void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
     const Held held_y = packed(p_.pack_y, y);
     const std::int64_t pieces = count(p_.pieces);
+    if (p_.unpacked) return runtime::multiply_unpacked(*p_.unpacked, x, y, to, &pool_.stop());
     if (p_.of_sum) return add_pieces(x, y, to, pieces);
     if (pieces == 1) return piece(x, y, to);
     runtime::spread(
