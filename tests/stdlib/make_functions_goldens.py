@@ -358,6 +358,7 @@ for xs, ws, kw in (((2, 7, 3), (3, 3, 4), dict(window_strides=(2,), padding=[(1,
                    ((2, 5, 6, 4), (3, 3, 1, 4), dict(window_strides=(1, 1), padding='SAME', feature_group_count=4)),
                    ((2, 5, 6, 2), (3, 3, 1, 6), dict(window_strides=(2, 1), padding='VALID', feature_group_count=2, rhs_dilation=(1, 2))),
                    ((1, 5, 6, 2), (3, 3, 2, 3), dict(window_strides=(1, 1), padding=[(2, 0), (1, 3)], rhs_dilation=(2, 1), lhs_dilation=(1, 2))),
+                   ((2, 12, 19, 2), (3, 2, 2, 5), dict(window_strides=(1, 2), padding='SAME', rhs_dilation=(2, 1))),
                    ((1, 4, 5, 3, 2), (2, 3, 2, 2, 3), dict(window_strides=(1, 2, 1), padding='SAME')),
                    ((1, 4, 5, 3, 2), (2, 3, 2, 1, 2), dict(window_strides=(1, 1, 1), padding='VALID', feature_group_count=2))):
     count = len(xs) - 2
@@ -376,7 +377,7 @@ for xs, ws, kw in (((2, 7, 3), (3, 3, 4), dict(window_strides=(2,), padding=[(1,
              jax.grad(lambda a, b: jnp.sum(jnp.sin(conv(a, b))), wrt)(xv, wv).sum(0))
 for xs, ws, stride, padding, dilation in (((2, 4, 3), (3, 3, 2), 2, 'SAME', 1), ((2, 4, 3), (2, 3, 2), 3, 'SAME', 1), ((2, 4, 3), (4, 3, 2), 2, 'VALID', 1),
                                           ((1, 4, 3, 2), (3, 3, 2, 3), 2, 'SAME', 1), ((1, 4, 3, 2), (3, 2, 2, 3), 2, 'VALID', 2),
-                                          ((2, 4, 3), (3, 3, 2), 2, [(1, 2)], 1)):
+                                          ((2, 4, 3), (3, 3, 2), 2, [(1, 2)], 1), ((1, 4, 3), (2, 3, 2), 3, [(3, 4)], 1)):
     count = len(xs) - 2
     conv = lambda a, b: lax.conv_transpose(a, b, (stride,) * count, padding, rhs_dilation=(dilation,) * count, dimension_numbers=names[count])
     more = f'stride: {stride}, dilation: {dilation}, ' + (f'padding: "{padding}"' if isinstance(padding, str) else f'pads: {padding}')

@@ -253,7 +253,6 @@ constexpr std::string_view kFreeLetters = "abcdefghijklmnopqrstuvw";  // x, y an
 
 // Zeros between the elements of each spatial dimension.
 Var spread_out(Builder& b, Var x, const Ints& by) {
-  if (std::all_of(by.begin(), by.end(), [](auto n) { return n == 1; })) return x;
   Ints interior;
   for (auto n : by) interior.push_back(n - 1);
   interior.push_back(0);
@@ -326,16 +325,51 @@ Var in_groups(Builder& b, Var patches, Var w, std::size_t count, std::int64_t gr
   return placed_as(b, expand(b, made, merged_shape), attrs);
 }
 
+// Of a contraction's dimensions.
+struct Letters {
+  std::string n, places, inside, c, o;
+  explicit Letters(std::size_t count)
+      : n(kFreeLetters.substr(0, 1)),
+        places(kFreeLetters.substr(1, count)),
+        inside(kFreeLetters.substr(1 + count, count)),
+        c(kFreeLetters.substr(1 + 2 * count, 1)),
+        o(kFreeLetters.substr(2 + 2 * count, 1)) {}
+};
+
 Var conv_by(Builder& b, Var x, Var w, const WindowPlan& plan, std::int64_t groups, const Attrs& attrs) {
   const std::size_t count = plan.window.size();
   Var patches = windowed(b, x, plan);
   if (groups > 1 && b.type(w).shape[count] == 1) return depthwise(b, patches, w, count, attrs);
   if (groups > 1) return in_groups(b, patches, w, count, groups, attrs);
-  const std::string n(kFreeLetters.substr(0, 1)), places(kFreeLetters.substr(1, count)),
-      inside(kFreeLetters.substr(1 + count, count)), c(kFreeLetters.substr(1 + 2 * count, 1)),
-      o(kFreeLetters.substr(2 + 2 * count, 1));
-  const std::string spec = n + places + inside + c + "," + inside + c + o + "->" + n + places + o;
+  const Letters l(count);
+  const std::string spec = l.n + l.places + l.inside + l.c + "," + l.inside + l.c + l.o + "->" + l.n + l.places + l.o;
   return b.call("contract", {patches, w}, with_out({{"spec", spec}}, attrs));
+}
+
+// Of x whose elements stand apart: what each of them makes of all of w, laid over each other and added. No zero between
+// them is multiplied. Not of halves, whose sums would be rounded in between; and on explicit axes places may be split
+// in a way that a sum of windows refuses.
+Var conv_of_spread(Builder& b, Var x, Var w, const WindowPlan& plan, const Ints& apart, std::int64_t groups,
+                   const Attrs& attrs) {
+  const auto ones = [](const Ints& by) { return std::all_of(by.begin(), by.end(), [](auto n) { return n == 1; }); };
+  if (ones(apart)) return conv_by(b, x, w, plan, groups, attrs);
+  const Type t = b.type(x);
+  if (!ones(plan.stride) || groups > 1 || laid_out(t) || laid_out(b.type(w)) ||
+      (runtime::is_float(t.dtype) && runtime::size_of(t.dtype) < 4))
+    return conv_by(b, spread_out(b, x, apart), w, plan, groups, attrs);
+  const std::size_t count = apart.size();
+  Overlay how{{}, apart, plan.dilation, {}};
+  Ints axes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t reach = plan.reach(i) - 1, n = t.shape[t.shape.size() - 1 - count + i],
+                       framed = (n - 1) * apart[i] + 1 + plan.widths[i].first + plan.widths[i].second;
+    how.size.push_back(std::max<std::int64_t>(framed - reach, 0));
+    how.before.push_back(reach - plan.widths[i].first);
+    axes.push_back(-2 - static_cast<std::int64_t>(count - i));
+  }
+  const Letters l(count);
+  const std::string spec = l.n + l.places + l.c + "," + l.inside + l.c + l.o + "->" + l.n + l.places + l.inside + l.o;
+  return windows_sum(b, b.call("contract", {x, b.emit1(*b.core().rev, {w}, {{"axes", axes}})}, {{"spec", spec}}), how);
 }
 
 Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -343,8 +377,8 @@ Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   auto [x, w] = convolved(b, in, attrs, groups, "conv");
   const Ints window = window_of(b, w);
   const WindowPlan plan = plan_of(b, x, window, attrs);  // SAME counts the elements that are given
-  x = spread_out(b, x, per_dimension(attrs, "input_dilation", window.size(), 1));
-  return {conv_by(b, x, w, plan, groups, attrs)};
+  const Ints apart = per_dimension(attrs, "input_dilation", window.size(), 1);
+  return {conv_of_spread(b, x, w, plan, apart, groups, attrs)};
 }
 
 // As jax.lax.conv_transpose: what a convolution with this stride would give x for, up to its kernel's order.
@@ -361,8 +395,7 @@ Vars conv_transpose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     const std::int64_t before = !same || s > k - 1 ? k - 1 : (all + 1) / 2;
     plan.widths[i] = {before, all - before};
   }
-  x = spread_out(b, x, stride);
-  return {conv_by(b, x, w, plan, 1, attrs)};
+  return {conv_of_spread(b, x, w, plan, stride, 1, attrs)};
 }
 
 }  // namespace

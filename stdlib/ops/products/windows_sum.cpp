@@ -7,6 +7,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/products/windows.h"
 
 namespace shard::stdlib {
@@ -139,17 +140,22 @@ Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   return {x};
 }
 
-// The cotangent of the windows: what they take of it.
+// The cotangent of the windows: what they take of it; not what lies before them, or room for more of them.
 Var sum_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
   Laid l(n.call.attrs, want.shape.size());
   Ints window(want.shape.begin() + static_cast<std::ptrdiff_t>(l.lead + l.count), want.shape.end() - 1);
   Pairs padding;
+  Var taken = ct[0];
   for (std::size_t i = 0; i < l.count; ++i) {
-    const std::int64_t end = (want.shape[l.lead + i] - 1) * l.stride[i] + (window[i] - 1) * l.dilation[i] + 1;
-    padding.emplace_back(l.before[i], std::max<std::int64_t>(0, end - l.before[i] - l.size[i]));
+    const std::int64_t first = -l.before[i],
+                       end = first + (want.shape[l.lead + i] - 1) * l.stride[i] + (window[i] - 1) * l.dilation[i] + 1,
+                       low = std::max<std::int64_t>(first, 0), high = std::max(low, std::min(end, l.size[i]));
+    if (low > 0 || l.size[i] - high >= l.stride[i])
+      taken = part_of(b, taken, static_cast<std::int64_t>(i) - static_cast<std::int64_t>(l.count) - 1, low, high);
+    padding.emplace_back(low - first, std::max<std::int64_t>(0, end - high));
   }
   Attrs attrs{{"window", window}, {"stride", l.stride}, {"padding", padding}, {"dilation", l.dilation}};
-  return b.call("windows", {ct[0]}, attrs);
+  return b.call("windows", {taken}, attrs);
 }
 
 // Windows that a product with a kernel makes, one element apart: the same product of the windows of its other operand
