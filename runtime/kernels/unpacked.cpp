@@ -9,7 +9,7 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kLeastRows = 8;  // a kernel's, or it would make some again
+constexpr std::int64_t kLeastRows = 8;              // a kernel's, or it would make some again
 constexpr std::int64_t kMultiplications = 1 << 19;  // multiplications that a task should do
 
 std::int64_t all_terms(const Unpacked& p) { return p.terms * static_cast<std::int64_t>(p.parts.size()); }

@@ -14,10 +14,10 @@ struct Unpacked {
     std::int64_t size, a, w, c;
   };
   DType type;
-  std::int64_t rows, columns, terms;           // of one product
-  std::int64_t a_row, a_term, w_row, c_row;    // columns lie side by side
-  std::vector<std::int64_t> parts;             // of `terms` each: where they begin in a row of `a`
-  std::vector<Around> around;                  // products of this kind, and the steps between them
+  std::int64_t rows, columns, terms;         // of one product
+  std::int64_t a_row, a_term, w_row, c_row;  // columns lie side by side
+  std::vector<std::int64_t> parts;           // of `terms` each: where they begin in a row of `a`
+  std::vector<Around> around;                // products of this kind, and the steps between them
 };
 
 bool unpacked_pays(const Unpacked& p);  // false as well where there is no such kernel
