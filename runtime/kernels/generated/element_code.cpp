@@ -183,7 +183,8 @@ class Maker {
     const bool sum =
         s.rows && s.rows->how == Reduce::Sum && !s.round && (s.rows->type == DType::F32 || s.rows->type == DType::F64);
     const auto it = node_.find(s.a);
-    const bool in_lanes = p_.row % 64 == 0 || (p_.row > 64 && has_avx512());
+    const bool in_lanes = p_.row % 64 == 0 || (p_.row > 64 && has_avx512()) ||
+                          (p_.row >= 8 && p_.row < 64 && s.rows && s.rows->type == DType::F32 && has_avx512());
     if (!sum || !in_lanes || p_.row > kReduceRun || of_row_ || it == node_.end() ||
         formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
       return false;
