@@ -4,6 +4,7 @@
 #include "runtime/kernels/kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -18,8 +19,7 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kReduceColumns =
-    256;  // a tile of columns: accumulators of all tree levels stay in the first cache
+constexpr std::int64_t kReduceColumns = 1024;   // a tile of columns: whole pages are read one after the other
 constexpr std::int64_t kRows = Leaves::kLines;  // rows added one after the other
 constexpr std::int64_t kSubtree = 64;  // leaves that one task joins; a power of two, so that tasks are whole subtrees
 constexpr std::int64_t kReduceWork = 32 * 1024;  // elements a task should have at least
@@ -109,11 +109,15 @@ void reduce_lines(const ReduceJob& job) {
 }
 
 // ---- the kept elements lie in dense lines: whole rows are joined
+// A place for each level of the tree, and the result where there is none.
+std::unique_ptr<unsigned char[]> room_for_rows(std::size_t stride, std::int64_t blocks) {
+  const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(blocks)) + 2);
+  return std::unique_ptr<unsigned char[]>(new unsigned char[levels * stride]);
+}
+
 void rows_tree(const ReduceJob& job, std::int64_t base, std::int64_t width, std::int64_t lo, std::int64_t hi,
-               unsigned char* result) {
-  alignas(64) unsigned char levels[26 * kReduceColumns * 8];  // reduce() sends at most 2^27 rows here, 2^23 blocks
-  alignas(64) float buffer[kReduceColumns];
-  const std::size_t stride = kReduceColumns * job.p.wide;
+               unsigned char* levels, std::size_t stride, unsigned char* result) {
+  float buffer[kReduceColumns];
   Tree tree(job.p, levels, stride, width);
   const std::int64_t rows = job.reduced.count(job.reduced.rank);
   Position<1> row(job.reduced, job.reduced.rank, lo * kRows);
@@ -141,6 +145,7 @@ void reduce_rows(const ReduceJob& job) {
   const std::int64_t n = job.kept.size[last], outer = job.kept.count(last), rows = job.reduced.count(job.reduced.rank);
   const std::int64_t blocks = (rows + kRows - 1) / kRows, tiles = (n + kReduceColumns - 1) / kReduceColumns;
   const std::int64_t width = std::min(n, kReduceColumns);
+  const std::size_t stride = static_cast<std::size_t>(width) * job.p.wide;
   const auto place = [&](std::int64_t unit, std::int64_t& base, std::int64_t& from) {
     from = unit % tiles * kReduceColumns;
     base = Position<1>(job.kept, last, unit / tiles).offset[0] + from;
@@ -149,29 +154,30 @@ void reduce_rows(const ReduceJob& job) {
   if (blocks <= kSubtree || outer * tiles >= 64) {
     spread(outer * tiles, std::max<std::int64_t>(1, kReduceWork / (width * rows)),
            [&](std::int64_t lo, std::int64_t hi) {
-             alignas(64) unsigned char result[kReduceColumns * 8];
+             const auto levels = room_for_rows(stride, blocks), result = room_for_rows(stride, 0);
              for (std::int64_t unit = lo; unit < hi; ++unit) {
                std::int64_t base = 0, from = 0;
                const std::int64_t w = place(unit, base, from);
-               rows_tree(job, base, w, 0, blocks, result);
-               store_result(job, result, unit / tiles * n + from, w);
+               rows_tree(job, base, w, 0, blocks, levels.get(), stride, result.get());
+               store_result(job, result.get(), unit / tiles * n + from, w);
              }
            });
     return;
   }
   const std::int64_t tasks = (blocks + kSubtree - 1) / kSubtree;
-  const std::size_t stride = kReduceColumns * job.p.wide;
-  std::vector<unsigned char> part(static_cast<std::size_t>(tasks) * stride), levels(kReduceLevels * stride);
+  std::vector<unsigned char> part(static_cast<std::size_t>(tasks) * stride);
+  const auto joined = room_for_rows(stride, tasks);
   for (std::int64_t unit = 0; unit < outer * tiles; ++unit) {
     std::int64_t base = 0, from = 0;
     const std::int64_t w = place(unit, base, from);
     spread(tasks, std::max<std::int64_t>(1, kReduceWork / (kSubtree * kRows * w)),
            [&](std::int64_t lo, std::int64_t hi) {
+             const auto levels = room_for_rows(stride, kSubtree);
              for (std::int64_t i = lo; i < hi; ++i)
-               rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree),
+               rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree), levels.get(), stride,
                          part.data() + static_cast<std::size_t>(i) * stride);
            });
-    Tree tree(job.p, levels.data(), stride, w);
+    Tree tree(job.p, joined.get(), stride, w);
     for (std::int64_t i = 0; i < tasks; ++i) {
       std::memcpy(tree.leaf(), part.data() + static_cast<std::size_t>(i) * stride,
                   static_cast<std::size_t>(w) * job.p.wide);
@@ -251,9 +257,8 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
     return reduce_lines_last(op, in, axes, inner, out);
   if (inner >= 0 && in.strides[static_cast<std::size_t>(inner)] == 1) {
     if (gone[static_cast<std::size_t>(inner)] && dense(job.reduced)) return reduce_lines(job);
-    if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept) && reduced_count <= std::int64_t{1} << 27)
-      return reduce_rows(job);
-  } else if (dense(job.kept) && job.kept.size[job.kept.rank - 1] >= 16 && reduced_count <= std::int64_t{1} << 27) {
+    if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept)) return reduce_rows(job);
+  } else if (dense(job.kept) && job.kept.size[job.kept.rank - 1] >= 16) {
     return reduce_rows(job);  // a transposed view: its dense dimension is kept
   } else if (dense(job.reduced) && job.reduced.size[job.reduced.rank - 1] >= 16) {
     return reduce_lines(job);
