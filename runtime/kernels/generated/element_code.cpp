@@ -27,6 +27,7 @@ class Maker {
     for (std::size_t s = 0; s < p_.steps.size(); ++s)
       for (const std::uint16_t r : {p_.steps[s].a, p_.steps[s].b, p_.steps[s].c}) last_read_[r] = s;
     for (const ElementPlan::Output& o : p_.outputs) last_read_[o.reg] = p_.steps.size();
+    for (const Step& s : p_.steps) is_formula_.push_back(is_formula(s));
     find_repeated();
     find_narrow();
   }
@@ -88,10 +89,9 @@ class Maker {
     for (const Step& s : p_.steps)
       if (!s.run && !s.rows) repeated_[s.dst] = &s;
     for (const ElementPlan::Output& o : p_.outputs) repeated_[o.reg] = nullptr;
-    for (const Step& s : p_.steps) {
-      if (is_formula(s)) continue;
+    each_loop([&](const Step& s) {
       for (const std::uint16_t r : {s.a, s.b, s.c}) repeated_[r] = nullptr;
-    }
+    });
     for (const Step& s : p_.steps)
       if (repeated_[s.dst] == &s) last_read_[s.a] = std::max(last_read_[s.a], last_read_[s.dst]);
   }
@@ -108,9 +108,15 @@ class Maker {
     for (const ElementPlan::Output& o : p_.outputs) stored[o.reg] = o.store && o.store == table(o.reg).store;
     for (const Step& s : p_.steps) narrow[s.dst] = narrow[s.dst] && stored[s.dst];
     for (std::size_t r = 0; r < narrow.size(); ++r) narrow[r] = narrow[r] && kind_of(p_.types[r]) && !p_.of_row[r];
-    for (const Step& s : p_.steps)
-      if (!is_formula(s))
-        for (const std::uint16_t r : {s.a, s.b, s.c, s.dst}) narrow[r] = false;
+    each_loop([&](const Step& s) {
+      for (const std::uint16_t r : {s.a, s.b, s.c, s.dst}) narrow[r] = false;
+    });
+  }
+  // f of the steps that are no formulas.
+  template <class F>
+  void each_loop(F f) const {
+    for (std::size_t s = 0; s < p_.steps.size(); ++s)
+      if (!is_formula_[s]) f(p_.steps[s]);
   }
   Form form(std::uint16_t reg) const {
     const DType type = p_.types[reg];
@@ -183,8 +189,8 @@ class Maker {
     const bool sum =
         s.rows && s.rows->how == Reduce::Sum && !s.round && (s.rows->type == DType::F32 || s.rows->type == DType::F64);
     const auto it = node_.find(s.a);
-    const bool in_lanes = p_.row % 64 == 0 || (p_.row > 64 && has_avx512()) ||
-                          (p_.row >= 8 && p_.row < 64 && s.rows && s.rows->type == DType::F32 && has_avx512());
+    const std::int64_t least = sum && s.rows->type == DType::F32 ? 8 : 64;
+    const bool in_lanes = p_.row % 64 == 0 || (p_.row >= least && has_avx512());
     if (!sum || !in_lanes || p_.row > kReduceRun || of_row_ || it == node_.end() ||
         formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
       return false;
@@ -250,6 +256,7 @@ class Maker {
   std::vector<const ElementPlan::Constant*> constant_;  // by register, as all of these
   std::vector<const Step*> repeated_;
   std::vector<bool> scalar_, outside_;
+  std::vector<bool> is_formula_;  // by step
   std::vector<std::size_t> last_read_;
   // The part that is being made.
   std::size_t first_ = 0;
