@@ -136,15 +136,8 @@ class Encoder : public Sums {
     const Node& n = f_.at(id);
     const Xmm to = stays(id) ? in(id) : one_ ? Xmm(0) : in(0, n.kind);
     const Address from = ptr[base(n.value)];
-    if (operands_[n.value].form == Form::Truth) {
-      vpbroadcastb(Xmm(0), from);
-      vpmovzxbd(to, Xmm(0));
-      as_mask(to);
-    } else if (const Form form = operands_[n.value].form; form != Form::Held) {
-      movzx(eax, word[from.getRegExp()]);
-      if (form == Form::Brain) shl(eax, 16);
-      vmovd(Xmm(0), eax);
-      if (form == Form::Half) vcvtph2ps(Xmm(0), Xmm(0));
+    if (const Form form = operands_[n.value].form; form != Form::Held) {
+      load_one(Xmm(0), from, form);
       vbroadcastss(to, Xmm(0));
     } else if (bytes_of(n.kind) == 4) {
       vbroadcastss(to, from);

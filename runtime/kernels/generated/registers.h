@@ -163,15 +163,20 @@ class Registers : public Xbyak::CodeGenerator {
       if (one_) return bytes_of(n.kind) == 4 ? vmovss(to, from) : vmovsd(to, from);
       return bytes_of(n.kind) == 4 ? vmovups(some, from) : vmovupd(some, from);
     }
-    if (one_) {
-      movzx(eax, form == Form::Truth ? byte[from.getRegExp()] : word[from.getRegExp()]);
-      vmovd(to, eax);
-      if (form == Form::Half) vcvtph2ps(to, to);
-    } else if (form == Form::Truth) {
+    if (one_) return load_one(to, from, form);
+    if (form == Form::Truth) {
       vpmovzxbd(some, from);
     } else {
       form == Form::Half ? vcvtph2ps(some, from) : vpmovzxwd(some, from);
     }
+    if (form == Form::Truth) as_mask(to);
+    if (form == Form::Brain) vpslld(to, to, 16);
+  }
+  // A single element that memory has in another form, in the first lane.
+  void load_one(const Xmm& to, const Address& from, Form form) {
+    movzx(eax, form == Form::Truth ? byte[from.getRegExp()] : word[from.getRegExp()]);
+    vmovd(to, eax);
+    if (form == Form::Half) vcvtph2ps(to, to);
     if (form == Form::Truth) as_mask(to);
     if (form == Form::Brain) vpslld(to, to, 16);
   }
