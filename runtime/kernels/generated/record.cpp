@@ -112,9 +112,10 @@ std::optional<NodeId> by_known(Code code, NodeId a, NodeId b) {
   if (!to_zero && std::has_single_bit(static_cast<std::uint32_t>(by)) && by > 0)
     return code == Code::Mod ? (I32(a, 0) & I32(by - 1)).id
                              : (I32(a, 0) >> std::countr_zero(static_cast<std::uint32_t>(by))).id;
-  const F64 x = F64::made(Op::Whole, a), half(by < 0 && !to_zero ? -0.5 : 0.5);
-  const F64 sign = F64::made(Op::And, x.id, F64(-0.0).id);
-  const F64 q = (x + (to_zero ? F64::made(Op::Or, half.id, sign.id) : half)) * F64(1.0 / by);
+  const F64 x = F64::made(Op::Whole, a);
+  const F64 half =
+      to_zero ? F64::made(Op::Or, F64(0.5).id, F64::made(Op::And, x.id, F64(-0.0).id).id) : F64(by < 0 ? -0.5 : 0.5);
+  const F64 q = (x + half) * F64(1.0 / by);
   const I32 whole = I32::made(Op::Whole, q.id, -1, -1, to_zero ? 0 : 1);
   return code == Code::Mod ? (I32(a, 0) - whole * I32(b, 0)).id : whole.id;
 }
