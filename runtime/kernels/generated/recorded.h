@@ -1,5 +1,6 @@
 // Numbers that write down what is done to them: the functions of the codes, called with these, give formulas.
 #pragma once
+#define SHARD_ISA generated  // the vector code's functions, compiled for these numbers
 #include <cstdint>
 #include <type_traits>
 
