@@ -7,6 +7,7 @@
 
 #include "runtime/array/shape.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/types.h"
 
 namespace shard::runtime::dense {
 namespace {
@@ -36,11 +37,7 @@ void copy_matrix(DType t, const Place& from, const Place& to, Index rows, Index 
   constexpr Index kFew = 256;  // a copy of more is worth being planned
   if (rows * cols > kFew)
     return copy({t, {rows, cols}, {from.row, from.col}, from.at}, {t, {rows, cols}, {to.row, to.col}, to.at});
-  switch (size_of(t)) {
-    case 4: return copy_few<float>(from, to, rows, cols);
-    case 8: return copy_few<double>(from, to, rows, cols);
-    default: return copy_few<Complex>(from, to, rows, cols);
-  }
+  by_width(size_of(t), [&](auto x) { copy_few<decltype(x)>(from, to, rows, cols); });
 }
 
 template <class T>
