@@ -109,6 +109,7 @@ void reduce_lines(const ReduceJob& job) {
 }
 
 // ---- the kept elements lie in dense lines: whole rows are joined
+
 // A place for each level of the tree, and the result where there is none.
 std::unique_ptr<unsigned char[]> room_for_rows(std::size_t stride, std::int64_t blocks) {
   const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(blocks)) + 2);

@@ -96,11 +96,11 @@ std::int64_t rows(const Gemm& g, std::int64_t i) {
 template <class T, int B>
 void by_rows(const Gemm& g) {
   if constexpr (B > 16)
-    if (g.n < Packet<T, B>::kSize) return by_rows<T, B / 2>(g);  // the last rows, as the last columns, some again
+    if (g.n < Packet<T, B>::kSize) return by_rows<T, B / 2>(g);
   std::int64_t i = 0;
   if (kWidest == 64 || g.n < 2 * Packet<T, B>::kSize) {
     constexpr int kColumns = kWidest == 64 ? 2 : 1;
-    i = rows<T, B, 8, kColumns>(g, i);
+    i = rows<T, B, 8, kColumns>(g, i);  // the last rows, as the last columns, some again
     if (i > 0 && g.m - i > 4) rows<T, B, 8, kColumns>(g, g.m - 8), i = g.m;
   }
   i = rows<T, B, 4, 2>(g, i);
