@@ -6,6 +6,7 @@
 #include "interpreter/exec/draft.h"
 #include "interpreter/exec/lowering.h"
 #include "interpreter/ir/op.h"
+#include "runtime/kernels/element_lines.h"
 #include "runtime/kernels/frame.h"
 #include "runtime/kernels/kernels.h"
 
@@ -151,7 +152,7 @@ void Lowering::find_pieces(const std::vector<Unit>& units) {
 }
 
 // Arrays that are joined are written where they then lie, by a program that makes them for this alone and where they
-// lie in one piece.
+// lie in one piece, or in lines.
 void Lowering::lay_out_joins(const std::vector<Unit>& units) {
   const auto joins = [&](const Unit& u) {
     return u.nodes.size() == 1 && node(u.nodes[0]).op == around_.table.core().concat;
@@ -178,7 +179,7 @@ void Lowering::lay_out_joins(const std::vector<Unit>& units) {
       part = *std::move(before);
       x = n->inputs[0];
     }
-    if (!made_by_program[at(x)] || !runtime::is_contiguous(view_of(part, part.distinct.list(), mesh_))) return {};
+    if (!made_by_program[at(x)] || !runtime::lines_of(view_of(part, part.distinct.list(), mesh_))) return {};
     return std::pair(x, std::move(part));
   };
   for (const Unit& u : units) {

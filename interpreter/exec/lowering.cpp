@@ -12,6 +12,7 @@
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/factor_layout.h"
 #include "runtime/array/stop.h"
+#include "runtime/kernels/element_lines.h"
 #include "runtime/kernels/element_program.h"
 #include "runtime/kernels/kernels.h"
 
@@ -140,10 +141,11 @@ StridedView Lowering::made(const Node& n, ir::Var v, AxisSet distinct) {
   return fresh(type(v).dtype, distinct, type(v).shape);
 }
 
-const StridedView* Lowering::wanted(ir::Var v, const Anchors& order) const {
+const StridedView* Lowering::wanted(ir::Var v, const Anchors& order, bool in_lines) const {
   const auto it = wanted_places_.find(v.id);
-  return it != wanted_places_.end() && runtime::is_contiguous(view_of(it->second, order, mesh_)) ? &it->second
-                                                                                                 : nullptr;
+  if (it == wanted_places_.end()) return nullptr;
+  const View place = view_of(it->second, order, mesh_);
+  return runtime::is_contiguous(place) || (in_lines && runtime::lines_of(place)) ? &it->second : nullptr;
 }
 
 StridedView Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner,

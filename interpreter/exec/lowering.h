@@ -106,8 +106,8 @@ class Lowering {
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
   // For a result of the node: where it is wanted, or new, in the order that its kernel likes best.
   StridedView made(const ir::Node& n, ir::Var v, AxisSet distinct);
-  // The same for one that lies in this order of axes; nothing where it is not wanted so.
-  const StridedView* wanted(ir::Var v, const Anchors& order) const;
+  // The same for one that lies in this order of axes, dense or in lines; nothing where it is not wanted so.
+  const StridedView* wanted(ir::Var v, const Anchors& order, bool in_lines) const;
   StridedView arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
   StridedView constant(DType dtype, Scalar value);  // of rank 0
   int constant_storage(runtime::BufferRef buffer);

@@ -197,6 +197,14 @@ void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<c
     throw RuntimeError("kernel", "an elementwise program was given arrays of other types or sizes than its registers");
 }
 
+OutputLines where(const View& out, bool of_row) {
+  if (numel(out.shape) == 0) return {};
+  const std::optional<OutputLines> lines = lines_of(out);
+  if (!lines || (of_row && lines->length > 0))
+    throw RuntimeError("kernel", "an elementwise program cannot write where its output lies");
+  return *lines;
+}
+
 ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   const VectorTable& table = vector_table();
   check(p, i);
@@ -270,6 +278,8 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
                        table.narrow(out[i].dtype).store});
     if (i < p.reduced.size() && p.reduced[i])
       outputs.back().reduce = std::make_shared<const ReducePlan>(reduce_plan(*p.reduced[i], out[i].dtype));
+    else
+      outputs.back().lines = where(out[i], p.is_of_row(p.outputs[i]));
   }
   std::size_t cycles = 0;
   for (Input& i : inputs)
@@ -283,6 +293,7 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   for (Step& s : steps) s.wide = {wide(s.a), wide(s.b), wide(s.c), wide(s.dst)};
   place_registers();
   size_tile();
+  find_lines(p, in, out);
   const auto room = [](std::int64_t n) { return static_cast<std::size_t>((n + 15) / 16 * 16); };
   for (std::size_t r = 0; r < slot.size(); ++r)
     offset.push_back(of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile));
@@ -295,10 +306,19 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     }
   few = count <= kLeastTile && row == 1 && slot.size() <= kFewRegisters &&
         slot_bytes * static_cast<std::size_t>(kLeastTile) <= kFewBytes &&
-        std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; });
+        std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; }) &&
+        std::all_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.lines.length == 0; });
   for (const Constant& c : constants)
     for (std::int64_t i = 0; few && i < kLeastTile; ++i)
       filled.insert(filled.end(), c.value.begin(), c.value.begin() + c.item);
+}
+
+// Where something would be brought together, or apart.
+void ElementPlan::find_lines(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
+  const bool brought =
+      std::any_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather && i.cycle == 0; }) ||
+      std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.lines.length > 0; });
+  if (brought && row == 1 && p.joins.empty() && p.reduced.empty() && count > 0) lines = element_lines(in, out);
 }
 
 void ElementPlan::size_tile() {

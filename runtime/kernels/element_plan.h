@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/kernels/element_lines.h"
 #include "runtime/kernels/element_program.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/reduce_plan.h"
@@ -61,6 +62,7 @@ struct ElementPlan {
     bool in_place = false;  // computed straight into memory, where that holds it as a register does
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
     Loop store = nullptr;   // of narrow floats: from f32
+    OutputLines lines = {};
     std::shared_ptr<const ReducePlan> reduce = nullptr;  // leaves are made of it
     std::size_t lanes = 0;                               // for which these are at so many bytes of the scratch
   };
@@ -99,12 +101,14 @@ struct ElementPlan {
   std::vector<std::size_t> offset;  // of each register: bytes in the scratch of a tile
   std::size_t scratch_bytes = 0;
   Leaves leaves;
+  std::optional<ElementLines> lines;  // machine code may read and write them where they lie
 
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
 
  private:
   void place_registers();
   void size_tile();
+  void find_lines(const ElementProgram& p, std::span<const View> in, std::span<const View> out);
 };
 
 }  // namespace shard::runtime

@@ -310,7 +310,8 @@ class Run {
     }
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
-      if (o.in_place && (!o.store || narrow(o.reg)) && (whole() || !(o.early && aliased_))) reg_[o.reg] = target(i, at);
+      if (o.in_place && o.lines.length == 0 && !converts(o) && (whole() || !(o.early && aliased_)))
+        reg_[o.reg] = target(i, at);
     }
     code_ ? generated_steps(n) : steps(n);
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
@@ -320,12 +321,28 @@ class Run {
                       static_cast<unsigned char*>(outputs_[i]));
         continue;
       }
-      const std::int64_t many = p_.held(o.reg, n);
-      unsigned char* to = target(i, at);
-      if (o.store && !narrow(o.reg))
-        o.store(reg_[o.reg], nullptr, nullptr, to, many);
-      else if (reg_[o.reg] != to)
-        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(many) * o.item);
+      if (o.lines.length == 0)
+        put(o, static_cast<const unsigned char*>(reg_[o.reg]), target(i, at), p_.held(o.reg, n));
+      else
+        put_lines(o, static_cast<unsigned char*>(outputs_[i]), at, n);
+    }
+  }
+
+  bool converts(const ElementPlan::Output& o) const { return o.store && !narrow(o.reg); }
+  void put(const ElementPlan::Output& o, const unsigned char* from, unsigned char* to, std::int64_t n) const {
+    if (converts(o))
+      o.store(from, nullptr, nullptr, to, n);
+    else if (from != to)
+      std::memmove(to, from, static_cast<std::size_t>(n) * o.item);
+  }
+  void put_lines(const ElementPlan::Output& o, unsigned char* to, std::int64_t at, std::int64_t n) const {
+    const auto* from = static_cast<const unsigned char*>(reg_[o.reg]);
+    const std::int64_t held = converts(o) ? std::int64_t{sizeof(float)} : o.item;
+    std::int64_t line = at / o.lines.length, skip = at % o.lines.length;
+    for (; n > 0; ++line, skip = 0) {
+      const std::int64_t w = std::min(n, o.lines.length - skip);
+      put(o, from, to + (line * o.lines.apart + skip) * o.item, w);
+      from += w * held, n -= w;
     }
   }
 
@@ -441,12 +458,16 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   if (p.count == 0) return;
   const ElementCode* const code = impl_->for_a_run();
   if (p.few) return code ? code->run_few(inputs, outputs, p.count) : run_few(p, inputs, outputs);
+  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces);
+  if (code && code->in_lines) {
+    const auto some = [&](std::int64_t from, std::int64_t to) { code->run_lines(p, inputs, outputs, from, to); };
+    return spread(p.lines->count(), std::max<std::int64_t>(piece / p.lines->length, 1), some, stop);
+  }
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
-  const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces) / p.least * p.least;
   spread(
-      p.count, std::max(p.least, piece),
+      p.count, std::max(p.least, piece / p.least * p.least),
       [&](std::int64_t from, std::int64_t to) {
         const std::size_t bytes = p.scratch_bytes;
         if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {

@@ -89,10 +89,9 @@ class ElementTurns {
 };
 
 // Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the
-// same shape (that of the outputs, which are contiguous), those of one element a row what is left without the row, and
-// pieces less of one dimension. Safe
-// to run from several threads at once. Large runs spread over oneTBB; every element is computed the same way wherever
-// it falls, so the split does not change bits.
+// same shape (that of the outputs, which are dense or of lines), those of one element a row what is left without the
+// row, and pieces less of one dimension. Safe to run from several threads at once. Large runs spread over oneTBB; every
+// element is computed the same way wherever it falls, so the split does not change bits.
 class ElementKernel {
  public:
   ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs);

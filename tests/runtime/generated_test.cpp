@@ -30,11 +30,16 @@ struct Outcome {
   int differ = 0;
   bool generated = false;
 };
-// A run of loops beside one of machine code.
-Outcome compared(const ElementProgram& p, const std::vector<View>& in, std::vector<Array> first) {
+// A run of loops beside one of machine code; of lines of the results, where it is said of how many elements.
+Outcome compared(const ElementProgram& p, const std::vector<View>& in, std::vector<Array> first,
+                 std::int64_t line = 0) {
   std::vector<Array> last = first;
   std::vector<View> views;
-  for (Array& a : first) views.push_back(a.view());
+  for (Array& a : first) {
+    std::fill(a.bytes.begin(), a.bytes.end(), static_cast<unsigned char>(0xcd));
+    views.push_back(a.view());
+    if (line > 0) views.back().shape.back() = line;
+  }
   const ElementKernel kernel(p, in, views);
   std::vector<void*> from, to, to_last;
   for (const View& v : in) from.push_back(v.data);
@@ -254,6 +259,37 @@ TEST_CASE("machine code of random programs agrees with the loops", "[elementwise
     generated += out.generated;
   }
   if (can_generate()) CHECK(generated > 300);
+}
+
+TEST_CASE("machine code reads and writes lines as the loops do", "[elementwise][generated]") {
+  const DType b = DType::Bool;
+  std::mt19937 random(3);
+  for (const DType t : {DType::F32, DType::BF16, DType::F16, DType::F64, DType::I32, b})
+    for (const std::int64_t length : {16, 17, 32, 40, 64, 100, 128, 700})
+      for (std::size_t gap = 0; gap < 4; ++gap) {
+        const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 5), outer = 1 + random() % 3,
+                           apart = length + static_cast<std::int64_t>(gap);
+        // x y + z; whether x < z; z where it is, else the sum.
+        const ElementProgram p{
+            {t, t, t, t, t, b, t},
+            {0, 1, 2},
+            {},
+            {{Code::Mul, t, 3, 0, 1}, {Code::Add, t, 4, 3, 2}, {Code::Lt, t, 5, 0, 2}, {Code::Select, t, 6, 5, 2, 4}},
+            {4, 5, 6}};
+        std::vector<Array> arrays, results;
+        for (std::uint32_t i = 0; i < 3; ++i) arrays.push_back(filled(t, {rows, outer, apart}, i));
+        for (const DType out : {t, b, t}) results.emplace_back(out, Shape{outer, rows, length + 3});
+        std::vector<View> in;
+        for (Array& a : arrays) {
+          in.push_back({t, {outer, rows, length}, {apart, outer * apart, 1}, a.bytes.data()});
+          for (std::int64_t& stride : in.back().strides)
+            if (random() % 4 == 0) stride = 0;
+        }
+        const Outcome out = compared(p, in, results, length);
+        CAPTURE(name(t), length, rows, outer, gap);
+        CHECK(out.differ == 0);
+        if (can_generate()) CHECK(out.generated);
+      }
 }
 
 TEST_CASE("machine code of quotients by one number gives what the divider gives", "[elementwise][generated]") {

@@ -16,7 +16,12 @@ constexpr std::size_t kMostNodes = 1500, kMostOperands = 128, kMostSums = 4;  //
 
 class Maker {
  public:
-  explicit Maker(const ElementPlan& plan) : p_(plan), constant_(plan.types.size()), repeated_(plan.types.size()) {
+  Maker(const ElementPlan& plan, bool in_lines)
+      : p_(plan),
+        lines_(in_lines ? &*plan.lines : nullptr),
+        row_(in_lines ? lines_->length : plan.row),
+        constant_(plan.types.size()),
+        repeated_(plan.types.size()) {
     for (const ElementPlan::Constant& c : p_.constants) constant_[c.reg] = &c;
     scalar_.resize(p_.types.size(), false);
     for (const ElementPlan::Input& in : p_.inputs) scalar_[in.reg] = in.way == ElementPlan::Way::Scalar;
@@ -52,35 +57,41 @@ class Maker {
     if (std::none_of(made_->parts.begin(), made_->parts.end(), generated)) return nullptr;
     made_->loops = !std::all_of(made_->parts.begin(), made_->parts.end(), generated) ||
                    std::any_of(p_.outputs.begin(), p_.outputs.end(), [&](auto& o) { return constant_[o.reg]; });
-    const auto dense = [&](const ElementPlan::Input& in) {
-      const bool as_held = !in.load || made_->narrow[in.reg];
-      if (in.way == ElementPlan::Way::Scalar) return as_held || !p_.few;  // of few elements none is converted before
-      return in.way == ElementPlan::Way::Direct && !in.kept && as_held;
-    };
-    const auto in_place = [&](const ElementPlan::Output& o) {
-      return o.in_place && (!o.store || made_->narrow[o.reg]);
-    };
-    made_->whole = p_.row == 1 && made_->parts.size() == 1 && std::all_of(p_.inputs.begin(), p_.inputs.end(), dense) &&
-                   std::all_of(p_.outputs.begin(), p_.outputs.end(), in_place);
-    if ((p_.few && !made_->whole) || failed_) return nullptr;
-    if (made_->whole) name_arrays();
+    const bool there = made_->parts.size() == 1 && reaches_arrays();
+    made_->whole = p_.row == 1 && there && !lines_;
+    made_->in_lines = lines_ && there && made_->parts[0].code.rows;
+    if (((p_.few || lines_) && !made_->whole && !made_->in_lines) || failed_) return nullptr;
+    if (made_->whole || made_->in_lines) name_arrays();
     return std::move(made_);
   }
 
  private:
-  void name_arrays() {
-    const auto find = [](const auto& arrays, std::uint16_t reg) {
-      const auto it = std::find_if(arrays.begin(), arrays.end(), [&](const auto& a) { return a.reg == reg; });
-      return static_cast<std::uint16_t>(it - arrays.begin());
+  // Whether operands can be read and written where the arrays have them.
+  bool reaches_arrays() const {
+    const auto input = [&](const ElementPlan::Input& in) {
+      const bool as_held = !in.load || made_->narrow[in.reg];
+      if (in.way == ElementPlan::Way::Scalar) return as_held || !(p_.few || lines_);  // else it is converted before
+      return (in.way == ElementPlan::Way::Direct || lines_) && !in.kept && as_held;
     };
-    for (ElementCode::Place& p : made_->parts[0].places)
-      p.array = p.stored ? find(p_.outputs, p.reg) : find(p_.inputs, p.reg);
+    const auto output = [&](const ElementPlan::Output& o) {
+      return o.in_place && (!o.store || made_->narrow[o.reg]) && (lines_ || o.lines.length == 0);
+    };
+    return std::all_of(p_.inputs.begin(), p_.inputs.end(), input) &&
+           std::all_of(p_.outputs.begin(), p_.outputs.end(), output);
+  }
+  std::size_t output_of(std::uint16_t reg) const {
+    const auto it = std::find_if(p_.outputs.begin(), p_.outputs.end(), [&](const auto& o) { return o.reg == reg; });
+    return static_cast<std::size_t>(it - p_.outputs.begin());
+  }
+  void name_arrays() {
+    for (ElementCode::Place& p : made_->parts[0].places)  // inputs have the first registers
+      p.array = p.stored ? static_cast<std::uint16_t>(output_of(p.reg)) : p.reg;
   }
   // Few elements are computed one by one, unless they fill vectors; there are few of rows.
   Turn turn(bool by_row) const {
     if (p_.few) return p_.count % 8 == 0 ? Turn::Vector : Turn::Element;
     if (of_row_) return Turn::Vector;
-    const bool fill = p_.row % 64 == 0 || p_.row == 32 || p_.row == 16;
+    const bool fill = row_ % 64 == 0 || row_ == 32 || row_ == 16;
     return by_row && !fill && has_avx512() ? Turn::Ragged : Turn::Vectors;
   }
 
@@ -101,7 +112,7 @@ class Maker {
     const auto table = [&](std::uint16_t r) { return vector_table().narrow(p_.types[r]); };
     for (const Step& s : p_.steps) narrow[s.dst] = true;
     for (const ElementPlan::Input& in : p_.inputs) {
-      const bool there = in.way == ElementPlan::Way::Direct || (in.way == ElementPlan::Way::Scalar && p_.few);
+      const bool there = lines_ || in.way == ElementPlan::Way::Direct || (in.way == ElementPlan::Way::Scalar && p_.few);
       narrow[in.reg] = there && in.load && in.load == table(in.reg).load && in.period == 0;
     }
     std::vector<bool> stored(p_.types.size(), false);
@@ -171,17 +182,20 @@ class Maker {
       if (along && constant_[from]) return node_[reg] = value(from);
       n.op = Op::Load;
       n.value = places_.size();
-      const bool spread = along || (scalar_[from] && p_.count > 1);
-      operands_.push_back({kind, form(from), spread, along && !scalar_[from]});
-      place(from, false);
+      operand({kind, form(from), along || (scalar_[from] && p_.count > 1)}, from, along && !scalar_[from], false);
     }
     return node_[reg] = formula_.add(n);
   }
 
-  // Of the last operand.
-  void place(std::uint16_t reg, bool stored) {
-    const Operand& o = operands_.back();
-    places_.push_back({reg, static_cast<std::uint8_t>(o.bytes()), o.of_row, o.spread, stored});
+  void operand(Operand o, std::uint16_t reg, bool of_row, bool stored) {
+    if (lines_) {
+      const ElementLines::Operand& lines = lines_->operands[stored ? p_.inputs.size() + output_of(reg) : reg];
+      o.spread = lines.spread, o.apart = lines.apart;
+    } else {
+      o.apart = o.bytes() * (of_row ? 1 : o.spread ? 0 : row_);
+    }
+    operands_.push_back(o);
+    places_.push_back({reg, static_cast<std::uint8_t>(o.bytes()), of_row, o.spread, stored});
   }
 
   // A sum of rows of what the part computes, in the order that loops have for rows of this length.
@@ -195,8 +209,7 @@ class Maker {
         formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
       return false;
     sums_.push_back({it->second, places_.size(), 0, true});
-    operands_.push_back({*kind_of(p_.types[s.dst]), Form::Held, false, true});
-    place(s.dst, true);
+    operand({*kind_of(p_.types[s.dst])}, s.dst, true, true);
     return true;
   }
   bool reads_sum(const Step& s) const {
@@ -222,14 +235,13 @@ class Maker {
       if (truth && bytes_of(n.kind) == 8) node = formula_.add({Op::Narrower, Kind::I32, node, -1, -1, 0, true});
       if (n.op == Op::Load) node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
       stored.push_back({node, places_.size()});
-      operands_.push_back({*kind_of(p_.types[reg]), form(reg), false});
-      place(reg, true);
+      operand({*kind_of(p_.types[reg]), form(reg)}, reg, false, true);
     }
     if (!stored.empty()) {
-      const bool by_row = std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });
+      const bool by_row = lines_ || std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });
       ElementCode::Part part{first_,
                              s,
-                             encode(formula_, operands_, stored, turn(by_row), by_row ? p_.row : p_.count, by_row),
+                             encode(formula_, operands_, stored, turn(by_row), by_row ? row_ : p_.count, by_row),
                              std::move(places_),
                              of_row_,
                              by_row};
@@ -251,6 +263,8 @@ class Maker {
   bool narrows() const { return std::any_of(made_->narrow.begin(), made_->narrow.end(), std::identity()); }
 
   const ElementPlan& p_;
+  const ElementLines* lines_;  // null: operands are to be dense, or in tiles
+  std::int64_t row_;           // elements, of a line too
   bool failed_ = false;
   std::unique_ptr<ElementCode> made_ = std::make_unique<ElementCode>();
   std::vector<const ElementPlan::Constant*> constant_;  // by register, as all of these
@@ -271,7 +285,28 @@ class Maker {
 }  // namespace
 
 std::unique_ptr<const ElementCode> make_element_code(const ElementPlan& plan) {
-  return can_encode() ? Maker(plan).make() : nullptr;
+  if (!can_encode()) return nullptr;
+  std::unique_ptr<const ElementCode> code = plan.lines ? Maker(plan, true).make() : nullptr;
+  return code ? std::move(code) : Maker(plan, false).make();
+}
+
+// Lines [from, to).
+void ElementCode::run_lines(const ElementPlan& plan, void* const* inputs, void* const* outputs, std::int64_t from,
+                            std::int64_t to) const {
+  const Part& part = parts[0];
+  std::array<unsigned char*, kMostOperands> at;
+  std::array<std::int64_t, ElementLines::kOperands> begins;
+  while (from < to) {
+    const std::int64_t many = std::min(to - from, plan.lines->together - from % plan.lines->together);
+    plan.lines->find(from, begins);
+    for (std::size_t i = 0; i < part.places.size(); ++i) {
+      const Place& p = part.places[i];
+      at[i] = static_cast<unsigned char*>((p.stored ? outputs : inputs)[p.array]) +
+              begins[p.stored ? plan.inputs.size() + p.array : p.array];
+    }
+    part.code.run(at.data(), many * plan.lines->length);
+    from += many;
+  }
 }
 
 void ElementCode::run_few(void* const* inputs, void* const* outputs, std::int64_t count) const {

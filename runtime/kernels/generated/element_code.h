@@ -20,7 +20,7 @@ struct ElementCode {
     bool of_row = false;  // of a value of a row, for all its elements
     bool spread = false;  // one element for all
     bool stored = false;
-    std::uint16_t array = 0;  // where the code is `whole`: the output, if it is stored, else the input
+    std::uint16_t array = 0;  // where the code is `whole` or `in_lines`: the output, if it is stored, else the input
   };
   struct Part {
     std::size_t first, last;  // steps
@@ -38,10 +38,13 @@ struct ElementCode {
   std::vector<Part> parts;
   // One part, and all operands lie as the elements do: no tiles are needed. Of a program of few elements all code is.
   bool whole = false;
+  bool in_lines = false;  // the same of operands that lie in the plan's lines
   // By register: operands have it in memory as arrays do, in two bytes; no loop reads or makes it.
   std::vector<bool> narrow;
   bool loops = false;  // a step is done by its loop, or a result is a constant: these are to be in their registers
   std::unique_ptr<const SeveralTurns> several;  // where it is one of few elements
+  void run_lines(const ElementPlan& plan, void* const* inputs, void* const* outputs, std::int64_t from,
+                 std::int64_t to) const;
   void run_few(void* const* inputs, void* const* outputs, std::int64_t count) const;
   ElementTurns turns(std::size_t inputs, std::int64_t count, std::array<void* const*, 2> operands,
                      std::span<const ElementTurns::Moving> moving) const;

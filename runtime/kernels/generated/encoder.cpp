@@ -104,11 +104,10 @@ class Encoder : public Sums {
   int vectors() const { return stored_.back().vector + 1; }
   void to_next_row() {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const Operand& o = operands_[i];
-      const int bytes = o.bytes() * (o.of_row ? 1 : o.spread ? 0 : row_);
-      if (bytes > 0 && i < kBases.size())
+      const auto bytes = static_cast<std::uint32_t>(operands_[i].apart);  // of backward ones too
+      if (bytes != 0 && i < kBases.size())
         add(Xbyak::Reg64(kBases[i]), bytes);
-      else if (bytes > 0)
+      else if (bytes != 0)
         add(qword[rdi + 8 * i], bytes);
     }
   }

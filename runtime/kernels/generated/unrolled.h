@@ -15,8 +15,8 @@ constexpr std::size_t bytes_of(Kind k, Form f) { return f == Form::Held ? bytes_
 struct Operand {
   Kind kind;
   Form form = Form::Held;
-  bool spread = false;  // one element for all lanes of all vectors
-  bool of_row = false;  // one element, the next row's behind it
+  bool spread = false;     // one element for all lanes of all vectors
+  std::int64_t apart = 0;  // bytes from a row to the next one, where the code does rows
   int bytes() const { return static_cast<int>(bytes_of(kind, form)); }
 };
 struct Stored {
