@@ -51,7 +51,8 @@ std::optional<ElementLines> element_lines(std::span<const View> in, std::span<co
       strides[i].push_back(view(i).strides[d]);
     }
   }
-  if (n > ElementLines::kOperands || sizes.size() < 2 || sizes.back() < kLeast || sizes.back() > kMost) return std::nullopt;
+  if (n > ElementLines::kOperands || sizes.size() < 2 || sizes.back() < kLeast || sizes.back() > kMost)
+    return std::nullopt;
   ElementLines lines;
   lines.length = sizes.back(), sizes.pop_back();
   lines.together = sizes.back(), sizes.pop_back();

@@ -23,11 +23,11 @@ struct ElementLines {
     std::int64_t apart;               // from a line to the next one of `together`
     std::vector<std::int64_t> outer;  // by dimension before these
   };
-  std::int64_t length = 0;              // elements
-  std::int64_t together = 1;            // lines that follow each other at one distance, in every operand
-  std::vector<std::int64_t> outer;      // sizes of the dimensions before these
-  std::vector<Operand> operands;        // inputs, then outputs
-  std::int64_t count() const;           // of all lines
+  std::int64_t length = 0;          // elements
+  std::int64_t together = 1;        // lines that follow each other at one distance, in every operand
+  std::vector<std::int64_t> outer;  // sizes of the dimensions before these
+  std::vector<Operand> operands;    // inputs, then outputs
+  std::int64_t count() const;       // of all lines
   // Where a line begins, of each operand.
   void find(std::int64_t line, std::span<std::int64_t> begins) const;
 };
