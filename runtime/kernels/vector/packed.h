@@ -130,6 +130,22 @@ void pack(const typename Kind::Item* from, std::int64_t line, std::int64_t term,
   some(eights, lines, 0, words);
 }
 
+// Columns [first, columns) of W, whose rows lie in one piece: row after row, as memory has them, to all panels. Of the
+// last register that columns do not fill the rest is zero.
+template <class Kind>
+void pack_rows(const typename Kind::Item* from, std::int64_t row, std::int64_t first, std::int64_t columns,
+               std::int64_t terms, typename Kind::Word* to) {
+  constexpr std::int64_t kWide = kPanel<Kind>, kVector = kLanes<Kind>;
+  for (std::int64_t p = 0; p < terms; ++p, from += row)
+    for (std::int64_t j = first; j < columns; j += kWide) {
+      typename Kind::Word* const word = to + j * terms + p * kWide;
+      const std::int64_t here = std::min(kWide, columns - j), whole = here / kVector * kVector;
+      for (std::int64_t l = 0; l < whole; l += kVector) std::memcpy(word + l, from + j + l, kRegister);
+      for (std::int64_t l = whole; l < here; ++l) word[l] = from[j + l];
+      for (std::int64_t l = here; l % kVector != 0; ++l) word[l] = 0;
+    }
+}
+
 // Memory that a thread keeps: new pages for each call would cost 3 % of a product of 1,024 rows. Not a container, whose
 // functions would be this instruction set's for all.
 struct Scratch {
@@ -189,8 +205,12 @@ void packed_product(const Gemm& g) {
     for (std::int64_t k0 = 0; k0 < g.k; k0 += depth) {
       const std::int64_t columns = std::min(wide, g.n - j0), terms = std::min(depth, g.k - k0),
                          count = (terms + Kind::kTerms - 1) / Kind::kTerms;
-      for (std::int64_t j = lies ? columns / kWide * kWide : 0; j < columns; j += kWide)
-        pack<Kind, kWide>(w + (j0 + j) * g.w_col + k0 * g.w_row, g.w_col, g.w_row, std::min(kWide, columns - j), terms,
+      const Item* const from = w + j0 * g.w_col + k0 * g.w_row;
+      const std::int64_t first = lies ? columns / kWide * kWide : 0;
+      if constexpr (Kind::kTerms == 1)
+        if (g.w_col == 1) pack_rows<Kind>(from, g.w_row, first, columns, terms, panels);
+      for (std::int64_t j = first; j < columns && (Kind::kTerms > 1 || g.w_col != 1); j += kWide)
+        pack<Kind, kWide>(from + j * g.w_col, g.w_col, g.w_row, std::min(kWide, columns - j), terms,
                           panels + j * count);
       for (std::int64_t i0 = 0; i0 < g.m; i0 += high) {
         const std::int64_t rows = std::min(high, g.m - i0);
