@@ -176,7 +176,8 @@ struct Plan {
 
 bool is_line(const Dims& d) { return d.empty() || d.back().out == 1; }  // the result's elements lie one after the other
 
-// A y of few bytes is read once for each piece of x, by kernels that want its columns one after the other.
+// A y of few bytes is read once for each piece of x, by kernels that want its columns one after the other. A larger one
+// is packed by the product each time: pieces are then larger, too.
 constexpr std::int64_t kSmall = 1 << 20;
 
 // The product as those of the inner rows, as far as they lie alike in x and the result.
@@ -225,7 +226,8 @@ void cut(Plan& p, Groups& g) {
   if (p.of_sum)
     p.pieces = taken_out({&g.summed}, kPiece / std::max<std::int64_t>(item * count(g.batch) * count(g.rows), 1), kRows);
   else
-    p.pieces = taken_out({&g.batch, &g.rows}, kPiece / std::max<std::int64_t>(item * length, 1), kRows);
+    p.pieces = taken_out({&g.batch, &g.rows}, kPiece / std::max<std::int64_t>(item * length, 1),
+                         size(g.columns) * item > kSmall ? 2 * kRows : kRows);
   p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
 }
 
