@@ -266,10 +266,10 @@ class ElementUnit {
     for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       const ir::Var v = outputs_[o];
-      const bool all_points = !is_of_row(v) && !(o < program_.reduced.size() && program_.reduced[o]);
-      const StridedView* wanted = l_.wanted(v, order, all_points);
+      const bool to_leaves = o < program_.reduced.size() && program_.reduced[o];
+      const StridedView* wanted = l_.wanted(v, order, !to_leaves && !is_of_row(v));
       results.push_back(wanted ? *wanted : l_.fresh(dtype(v), order, l_.type(v).shape));
-      if (o < program_.reduced.size() && program_.reduced[o]) {
+      if (to_leaves) {
         made.push_back(fresh_leaves(dtype(v), order));
         own.push_back(false);
         out.push_back(runtime::contiguous(dtype(v), {points(shape_.size())}, nullptr));
