@@ -88,6 +88,7 @@ struct Draft {
   Storage& at(int storage) { return storages[static_cast<std::size_t>(storage)]; }
   const Storage& at(int storage) const { return storages[static_cast<std::size_t>(storage)]; }
   void keep(int storage) { at(storage).last = Storage::kForever; }
+  void leave_out(int storage) { at(storage).bytes = at(storage).device_bytes = 0; }  // nobody writes or reads it
 };
 
 struct Finished {

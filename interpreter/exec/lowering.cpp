@@ -384,7 +384,12 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   AxisSet rest = all;
   for (AxisId a : summed) rest.remove(a);
   ir::Vars outputs = summed.empty() ? n.outputs : ir::Vars{out};
-  for (ir::Var v : outputs) made.push_back(this->made(n, v, rest));
+  std::vector<char> read;
+  for (ir::Var v : outputs) {
+    made.push_back(this->made(n, v, rest));
+    read.push_back(around_.nan_check || needed(v));
+    if (n.op->skips_unread && !read.back()) draft_.leave_out(made.back().storage);
+  }
 
   // The summed axes lead; each part of the batch is merged by itself.
   std::vector<AxisId> kept = rest.list();
@@ -405,7 +410,8 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
     }
   }
   std::span<const View> views(inner);
-  ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool};
+  ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool,
+                      read};
   const ir::Copied copied = n.op->copies ? n.op->copies(call, groups) : ir::Copied{};
   copies(copied.bytes);
   ir::BoundKernel kernel;

@@ -114,6 +114,8 @@ struct KernelCall {
   std::span<const runtime::View> in, out;  // data is null: shapes and strides only
   int batch;
   runtime::Pool& pool;
+  std::span<const char> read = {};  // by result: whether anything reads it; empty: all are read
+  bool reads(std::size_t result) const { return read.empty() || read[result]; }
 };
 // May be called from one thread at a time; that of a row with `kernel_sum` from several.
 using BoundKernel = std::function<void(void* const* in, void* const* out)>;
@@ -233,8 +235,10 @@ struct OpDef {
   // with what stands before and after it.
   std::optional<runtime::Reduce> reduces = {};
   bool any_order = false;  // the kernels write results whose dimensions lie in any order, not row-major only
-  bool in_place = false;   // the kernel may write the result over operand 0: it changes some elements of it
-  double flops = 1;        // per point of the factor space
+  // The kernel neither makes nor writes results that nobody reads (KernelCall::reads), which then have no memory.
+  bool skips_unread = false;
+  bool in_place = false;  // the kernel may write the result over operand 0: it changes some elements of it
+  double flops = 1;       // per point of the factor space
   std::optional<Collective> comm = {};  // collectives only (local level): collective.h
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};

@@ -350,6 +350,56 @@ TEST_CASE("the exponential of a turn", "[decompose]") {
   expm(none.one(), none.one(), 16, nullptr);
 }
 
+// A result without data is not wanted: the others are as they are with it.
+TEST_CASE("what is not wanted is not made", "[decompose]") {
+  const auto unwanted = [](View v) {
+    v.data = nullptr;
+    return v;
+  };
+  for (DType t : kTypes)
+    for (const auto& [rows, cols] :
+         {std::pair{1, 1}, {5, 5}, {70, 70}, {40, 7}, {7, 40}, {260, 70}, {70, 260}, {150, 150}}) {
+      INFO(rows << " x " << cols << " " << name(t));
+      const Index k = std::min(rows, cols);
+      const double close = 10 * static_cast<double>(std::max(rows, cols)) * epsilon(t);
+      M a = random(t, rows, cols, 1), u(t, rows, k), vt(t, k, cols), values(part(t), k, 1), alone = values, none = u;
+      const M one = identity(part(t), 1);
+      svd(a.one(), u.one(), values.vector(), vt.one(), nullptr);
+      svd(a.one(), unwanted(u.one()), alone.vector(), unwanted(vt.one()), nullptr);
+      CHECK(apart(alone, one, values) <= close * values(0, 0).real());
+      M all_u(t, rows, rows), all_vt(t, cols, cols);
+      svd(a.one(), unwanted(all_u.one()), alone.vector(), unwanted(all_vt.one()), nullptr);
+      CHECK(apart(alone, one, values) <= close * values(0, 0).real());
+      svd(a.one(), none.one(), unwanted(values.vector()), unwanted(vt.one()), nullptr);
+      CHECK(apart(none, identity(t, k), u) == 0);
+
+      M q(t, rows, k), r(t, k, cols), q_alone = q, r_alone = r;
+      qr(a.one(), q.one(), r.one(), nullptr);
+      qr(a.one(), unwanted(q.one()), r_alone.one(), nullptr);
+      qr(a.one(), q_alone.one(), unwanted(r.one()), nullptr);
+      CHECK(apart(q_alone, identity(t, k), q) == 0);
+      CHECK(apart(r_alone, identity(t, cols), r) == 0);
+
+      if (rows != cols) continue;
+      M vectors(t, k, k), vectors_alone = vectors;
+      eigh(a.one(), values.vector(), vectors.one(), nullptr);
+      eigh(a.one(), alone.vector(), unwanted(vectors.one()), nullptr);
+      CHECK(apart(alone, one, values) <= close * largest(values));
+      eigh(a.one(), unwanted(values.vector()), vectors_alone.one(), nullptr);
+      CHECK(apart(vectors_alone, identity(t, k), vectors) == 0);
+      M number(t, 1, 1), sign(t, 1, 1), size(part(t), 1, 1), size_alone = size;
+      log_det(a.one(), sign.number(), size.number(), nullptr);
+      log_det(a.one(), unwanted(number.number()), size_alone.number(), nullptr);
+      CHECK(size_alone(0, 0) == size(0, 0));
+
+      a.m.set(k - 1, 0, std::nan(""));
+      svd(a.one(), unwanted(u.one()), values.vector(), unwanted(vt.one()), nullptr);
+      eigh(a.one(), alone.vector(), unwanted(vectors.one()), nullptr);
+      qr(a.one(), unwanted(q.one()), r.one(), nullptr);
+      CHECK((all_nan(values) && all_nan(alone) && r(0, 0) != r(0, 0)));
+    }
+}
+
 TEST_CASE("a batch has the bits of its matrices", "[decompose]") {
   const Index count = 300, n = 40;
   M all = random(DType::F64, n, n * count, 3), u = all, vt = all, values(DType::F64, n, count);

@@ -616,6 +616,17 @@ for text, fn in {'qr(a)[1]': lambda a: linalg.qr(a)[1], 'cholesky(a @ conj(a.T))
                  'svd(a)[1]': lambda a: linalg.svd(a)[1], 'det(a)': linalg.det, 'pinv(a)': linalg.pinv, 'expm(a)': jsp.linalg.expm, 'slogdet(a)[1]': lambda a: linalg.slogdet(a)[1]}.items():
     made = fn(a4.astype(jnp.complex64))
     (parts if jnp.iscomplexobj(made) else case)(f'(fn(a) = {text})({single(a4_text)})', made)
+# compiled functions of which one result alone is read, which is then made without the others
+real_text = lambda *s: f"sin(arange({int(np.prod(s))}, dtype: f64) ** 2).reshape({list(s)})"
+real = lambda *s: jnp.sin(jnp.arange(float(np.prod(s))) ** 2).reshape(s)
+given = [(a3_text, a3), (tall_text, tall), (wide_text, wide), (many_text, many), *((real_text(*s), real(*s)) for s in ((5, 5), (7, 3), (3, 7), (2, 3, 4, 4)))]
+for text, value in given:
+    case(f'jit(fn(a) = svd(a)[1])({text})', linalg.svd(value)[1])
+    (parts if jnp.iscomplexobj(value) else case)(f'jit(fn(a) = qr(a)[1])({text})', linalg.qr(value)[1])
+    (parts if jnp.iscomplexobj(value) else case)(f'jit(fn(a) = qr(a)[0])({text})', linalg.qr(value)[0])
+    square = lambda a: a @ H(a)
+    case(f'jit(fn(a) = eigh(a @ conj(swapaxes(a, -1, -2)))[0])({text})', linalg.eigh(square(value))[0])
+case(f'jit(fn(a) = scan(fn(c, x) = (c + svd(x)[1], eigh(x @ x.T)[0]), zeros([4], f64), a)[1])({real_text(3, 4, 4)})', jax.vmap(lambda x: linalg.eigh(x @ x.T)[0])(real(3, 4, 4)))
 # elementwise functions of complex numbers, away from their cuts
 points_text, points = matrix(12)
 for name, fn in dict(tan=jnp.tan, asin=jnp.arcsin, acos=jnp.arccos, atan=jnp.arctan, asinh=jnp.arcsinh, acosh=jnp.arccosh, atanh=jnp.arctanh, expm1=jnp.expm1,

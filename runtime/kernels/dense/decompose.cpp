@@ -92,16 +92,20 @@ void solve_factored(const WorkRef& w, bool transposed, const Stop* stop) {
   });
 }
 
-// u, values and vt of w->a, which has as many rows as columns or more; false where there are none.
-bool singular(const WorkRef& w, bool full, const Stop* stop) {
+// What is made of a singular value decomposition: as many vectors as the smaller side has, or all.
+enum class Vectors : char { None = 'N', Few = 'S', All = 'A' };
+
+// values of w->a, which has as many rows as columns or more, and its vectors u and vt; false where there are none.
+bool singular(const WorkRef& w, Vectors vectors, const Stop* stop) {
   Matrix& a = w->a;
   if (a.size() == 0 || !a.finite()) return false;
-  const int k = a.cols(), columns = full ? a.rows() : k;
+  const bool made = vectors != Vectors::None;
+  const int k = a.cols(), columns = vectors == Vectors::All ? a.rows() : k;
   need_countable(columns);
   // Of much more rows it is cheaper to go through r of a = q r, as LAPACK does too, but with its slow q.
   const bool tall = a.rows() >= 11 * static_cast<Index>(k) / 6 && in_blocks(a, columns) && a.rows() > k;
-  w->u.reset(a.type(), a.rows(), columns);
-  w->vt.reset(a.type(), k, k);
+  w->u.reset(a.type(), made ? a.rows() : 0, made ? columns : 0);
+  w->vt.reset(a.type(), made ? k : 0, made ? k : 0);
   if (tall) {
     reflect(w, columns, stop);
     w->b.reset(a.type(), k, k);
@@ -110,13 +114,14 @@ bool singular(const WorkRef& w, bool full, const Stop* stop) {
     w->u.fill_identity();
   }
   w->values.reset(real_type(a.type()), k, 1);
-  call(10 * static_cast<double>((tall ? w->b : a).size()) * k, stop, [w, full, tall] {
+  const char job = static_cast<char>(tall && made ? Vectors::Few : vectors);
+  call(10 * static_cast<double>((tall ? w->b : a).size()) * k, stop, [w, job, tall] {
     Matrix& m = tall ? w->b : w->a;
-    w->status = lapack(m.type()).gesdd(kColumns, full && !tall ? 'A' : 'S', m.rows(), m.cols(), m.data(), m.step(),
-                                       w->values.data(), w->u.data(), w->u.step(), w->vt.data(), w->vt.step());
+    w->status = lapack(m.type()).gesdd(kColumns, job, m.rows(), m.cols(), m.data(), m.step(), w->values.data(),
+                                       w->u.data(), w->u.step(), w->vt.data(), w->vt.step());
   });
   need_memory(w->status);
-  if (tall && w->status == 0) apply(w, stop);
+  if (tall && made && w->status == 0) apply(w, stop);
   return w->status == 0;
 }
 
@@ -130,6 +135,7 @@ void need_decomposable(DType t) {
 }
 
 void store_nan(const View& v, Index i, Matrix& any) {
+  if (!v.data) return;
   any.reset(v.dtype, v.rank() > 1 ? v.shape[1] : 1, v.rank() > 2 ? v.shape[2] : 1);
   any.fill(kNan);
   any.store(v, i);
@@ -205,14 +211,18 @@ void qr(const View& a, const View& q, const View& r, const Stop* stop) {
     if (!w->a.finite()) w->a.fill(kNan);  // norms of OpenBLAS miss some
     const Index columns = q.shape[2];
     reflect(w, columns, stop);
-    unfold(w, columns, stop);
-    w->u.store(q, i);
+    if (q.data) {
+      unfold(w, columns, stop);
+      w->u.store(q, i);
+    }
+    if (!r.data) return;
     w->a.clear_below();
     w->a.store(r, i);
   });
 }
 
 void eigh(const View& a, const View& values, const View& vectors, const Stop* stop) {
+  const char job = vectors.data ? 'V' : 'N';
   each(a, stop, [&](Index i, const WorkRef& w) {
     w->a.load(a, i);
     if (w->a.size() == 0) return;
@@ -220,9 +230,9 @@ void eigh(const View& a, const View& values, const View& vectors, const Stop* st
     w->values.reset(values.dtype, w->a.rows(), 1);
     w->status = 1;
     if (w->a.finite())
-      call(4 * cube(w->a.rows()), stop, [w] {
+      call(4 * cube(w->a.rows()), stop, [w, job] {
         w->status =
-            lapack(w->a.type()).syevd(kColumns, 'V', 'L', w->a.rows(), w->a.data(), w->a.step(), w->values.data());
+            lapack(w->a.type()).syevd(kColumns, job, 'L', w->a.rows(), w->a.data(), w->a.step(), w->values.data());
       });
     need_memory(w->status);
     if (w->status > 0) {
@@ -237,10 +247,11 @@ void eigh(const View& a, const View& values, const View& vectors, const Stop* st
 // Of more columns than rows: aᵀ = vᵀᵀ s uᵀ.
 void svd(const View& a, const View& u, const View& values, const View& vt, const Stop* stop) {
   const bool full = u.shape[2] == a.shape[1] && vt.shape[1] == a.shape[2], wide = a.shape[1] < a.shape[2];
+  const Vectors vectors = !u.data && !vt.data ? Vectors::None : full ? Vectors::All : Vectors::Few;
   const View from = wide ? turned(a) : a, left = wide ? turned(vt) : u, right = wide ? turned(u) : vt;
   each(a, stop, [&](Index i, const WorkRef& w) {
     w->a.load(from, i);
-    if (!singular(w, full, stop)) {
+    if (!singular(w, vectors, stop)) {
       for (const View* v : {&u, &values, &vt}) store_nan(*v, i, w->space);
       return;
     }
@@ -299,7 +310,7 @@ void cofactors(const View& a, const View& out, const Stop* stop) {
     if (n == 0) return;
     if (regular_cofactors(w, stop)) return w->b.store(turned(out), i);
     w->a.load(a, i);
-    if (!singular(w, true, stop)) return store_nan(out, i, w->space);
+    if (!singular(w, Vectors::All, stop)) return store_nan(out, i, w->space);
     const Complex turn = std::conj(determinant_of(w->u, stop).number * determinant_of(w->vt, stop).number);
     for (Index k = 0; k < n; ++k) {
       Complex others = turn;
@@ -331,7 +342,7 @@ void pinv(const View& a, const View& out, double share, const Stop* stop) {
   each(a, stop, [&](Index i, const WorkRef& w) {
     w->a.load(from, i);
     if (w->a.size() == 0) return;
-    if (!singular(w, false, stop)) return store_nan(out, i, w->space);
+    if (!singular(w, Vectors::Few, stop)) return store_nan(out, i, w->space);
     const double cut = share * w->values.at(0, 0).real();
     for (Index k = 0; k < w->values.rows(); ++k) {
       const double x = w->values.at(k, 0).real(), inverse = x > cut ? 1 / x : 0;

@@ -68,6 +68,7 @@ void Matrix::load(const View& v, Index i) {
 }
 
 void Matrix::store(const View& v, Index i) {
+  if (!v.data) return;
   copy_matrix(type_, {as<unsigned char>(), 1, rows_}, place_of(v, i), v.rank() > 1 ? v.shape[1] : 1,
               v.rank() > 2 ? v.shape[2] : 1);
 }

@@ -16,7 +16,8 @@ class Matrix {
  public:
   void reset(DType t, Index rows, Index cols);  // elements are whatever was there
   void load(const View& v, Index i);            // matrix `i` of a batch, whatever its strides
-  void store(const View& v, Index i);           // the upper left part that v has room for; a vector has one column
+  // The upper left part that v has room for; a vector has one column. Nothing where v has no data.
+  void store(const View& v, Index i);
   DType type() const { return type_; }
   int rows() const { return static_cast<int>(rows_); }
   int cols() const { return static_cast<int>(cols_); }

@@ -140,19 +140,19 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
   return [f, core](const KernelCall& c) -> BoundKernel {
     std::vector<MergedView> in, out;
     for (auto& v : c.in) in.push_back(batch_of(v));
-    bool nothing = true;
+    std::vector<char> wanted;
     for (std::size_t i = 0; i < c.out.size(); ++i) {
       out.push_back(batch_of(c.out[i], i < core.size() ? core[i] : 2));
-      nothing &= runtime::numel(c.out[i].shape) == 0;
+      wanted.push_back(c.reads(i) && runtime::numel(c.out[i].shape) > 0);
     }
     runtime::Pool& pool = c.pool;
     Attrs attrs = c.attrs;
     return [=, &pool](void* const* i, void* const* o) mutable {
-      if (nothing) return;
+      if (std::none_of(wanted.begin(), wanted.end(), [](char w) { return w; })) return;
       std::vector<runtime::BufferRef> held(in.size());
       std::vector<View> ins, outs;
       for (std::size_t k = 0; k < in.size(); ++k) ins.push_back(at(in[k].view, in[k].data(pool, i[k], held[k])));
-      for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, o[k]));
+      for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, wanted[k] ? o[k] : nullptr));
       f(ins, outs, attrs, &pool.stop());
     };
   };
@@ -161,6 +161,7 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
 OpDef matrix_row(std::string_view signature, std::string_view doc, std::size_t results, Ints real) {
   OpDef row = internal_row(signature, doc);
   row.dtype.result = float_kinds(results, std::move(real));
+  row.skips_unread = true;
   row.explicit_refuses = matrix_refuses;
   row.flops = 10;
   return row;

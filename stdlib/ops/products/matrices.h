@@ -45,7 +45,7 @@ std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule& 
 OpDef matrix_row(std::string_view signature, std::string_view doc, std::size_t results, Ints real = {});
 
 // ---- kernels: views of rank 3 [batch, rows, columns]; results that hold a vector (`core` 1) or a number (0) a matrix
-// have rank 2 or 1.
+// have rank 2 or 1. What nobody reads of them has no data.
 using Decompose = std::function<void(const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs,
                                      const runtime::Stop* stop)>;
 ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core = {});
