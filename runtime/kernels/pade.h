@@ -1,5 +1,7 @@
 // Numbers of the exponential of a matrix (Higham, "The scaling and squaring method for the matrix exponential
-// revisited", 2005): coefficients of Padé approximants, and the norms up to which each is exact to the last bit.
+// revisited", 2005): coefficients of Padé approximants, and the norms up to which each is exact to the last bit; of its
+// derivative in a direction a little less (Al-Mohy and Higham, "Computing the Fréchet derivative of the matrix
+// exponential", 2009: where the derivative of the series of the error's sizes reaches the rounding of a number).
 #pragma once
 #include <array>
 #include <cstddef>
@@ -32,6 +34,9 @@ static_assert(kPade13[0] == 64764752532480000. && kPade13[12] == 182);
 inline constexpr double kPadeBoundsF64[] = {1.495585217958292e-2, 2.539398330063230e-1, 9.504178996162932e-1,
                                             2.097847961257068, 5.371920351148152};
 inline constexpr double kPadeBoundsF32[] = {4.258730016922831e-1, 1.880152677804762, 3.925724783138660};
+inline constexpr double kPadeAlongBoundsF64[] = {1.0813385777848366e-2, 1.998063206978949e-1, 7.834608472962044e-1,
+                                                 1.7824486239692787, 4.740307543766806};
+inline constexpr double kPadeAlongBoundsF32[] = {3.080330418453301e-1, 1.4825326147931446, 3.2486717552004776};
 inline constexpr double kPadeBoundF64 = kPadeBoundsF64[4], kPadeBoundF32 = kPadeBoundsF32[2];
 
 }  // namespace shard::runtime

@@ -69,6 +69,7 @@ hlo::Values cofactors_hlo(const hlo::Use& use);
 hlo::Values determinant_hlo(const hlo::Use& use);
 hlo::Values log_det_hlo(const hlo::Use& use);
 hlo::Values expm_hlo(const hlo::Use& use);
+hlo::Values expm_along_hlo(const hlo::Use& use);
 hlo::Values pinv_hlo(const hlo::Use& use);
 
 }  // namespace shard::stdlib

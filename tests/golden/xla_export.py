@@ -86,7 +86,7 @@ def run(executable, args):
 # floats within one or two of their last digits.
 STEPS = {'contract', 'reduce_sum', 'reduce_prod', 'scan_sum', 'scan_prod', 'convolve_lines', 'ragged_rows', 'ragged_outer', 'scatter_rows',
          'scatter_reduce', 'fourier_parts', 'lu_solve', 'triangular_solve', 'cholesky_lower', 'qr_factors', 'eigh_lower', 'determinant', 'log_det', 'cofactors',
-         'expm_squared', 'pseudo_inverse', 'gamma_numbers', 'gamma_slope'}
+         'expm_squared', 'expm_along', 'pseudo_inverse', 'gamma_numbers', 'gamma_slope'}
 SPECIAL = {'lgamma', 'digamma', 'trigamma', 'erf_inv', 'power', 'tan'}
 
 

@@ -350,6 +350,41 @@ TEST_CASE("the exponential of a turn", "[decompose]") {
   expm(none.one(), none.one(), 16, nullptr);
 }
 
+// Against what stands above the diagonal of the exponential of [[a, e], [0, a]], and of large directions as of small.
+TEST_CASE("the exponential's derivative in a direction", "[decompose]") {
+  for (DType t : {DType::F32, DType::F64})
+    for (Index n : {1, 4, 12, 40})
+      for (double size : {0.0, 0.005, 0.1, 0.5, 1.0, 2.5, 4.0, 30.0}) {
+        INFO(n << " " << size << " " << name(t));
+        const M noise = random(t, n, n, 3), direction = random(t, n, n, 5);
+        const double of_row = 0.8 * static_cast<double>(n);
+        const auto scaled_by = [&](const M& m, DType to, double by) {
+          return made(to, n, n, [&](Index i, Index j) { return m(i, j) * by; });
+        };
+        M a = scaled_by(noise, t, size / of_row), e = scaled_by(direction, t, 1 / of_row), got(t, n, n);
+        M block = made(DType::F64, 2 * n, 2 * n, [&](Index i, Index j) {
+          return i < n ? (j < n ? a(i, j) : e(i, j - n)) : j < n ? 0.0 : a(i - n, j - n);
+        });
+        expm(block.one(), block.one(), 16, nullptr);
+        const M want = made(t, n, n, [&](Index i, Index j) { return block(i, j + n); });
+        expm_along(a.one(), e.one(), got.one(), 16, nullptr);
+        const double close = 40 * epsilon(t) * (1 + size) * largest(want);
+        CHECK(apart(got, identity(t, n), want) <= close);
+        const double by = std::ldexp(1.0, narrow(t) ? 60 : 600);  // exact
+        M far = scaled_by(e, t, by);
+        expm_along(a.one(), far.one(), far.one(), 16, nullptr);
+        CHECK(apart(scaled_by(far, t, 1 / by), identity(t, n), got) <= close);
+      }
+  M large = made(DType::F64, 2, 2, [](Index, Index) { return 1e6; }), one = identity(DType::F64, 2), e = one;
+  expm_along(large.one(), one.one(), e.one(), 16, nullptr);
+  CHECK(all_nan(e));
+  large.m.set(0, 1, std::nan(""));
+  expm_along(one.one(), large.one(), e.one(), 16, nullptr);
+  CHECK(all_nan(e));
+  M none(DType::F64, 0, 0);
+  expm_along(none.one(), none.one(), none.one(), 16, nullptr);
+}
+
 // A result without data is not wanted: the others are as they are with it.
 TEST_CASE("what is not wanted is not made", "[decompose]") {
   const auto unwanted = [](View v) {

@@ -616,7 +616,7 @@ for text, fn in {'qr(a)[1]': lambda a: linalg.qr(a)[1], 'cholesky(a @ conj(a.T))
                  'svd(a)[1]': lambda a: linalg.svd(a)[1], 'det(a)': linalg.det, 'pinv(a)': linalg.pinv, 'expm(a)': jsp.linalg.expm, 'slogdet(a)[1]': lambda a: linalg.slogdet(a)[1]}.items():
     made = fn(a4.astype(jnp.complex64))
     (parts if jnp.iscomplexobj(made) else case)(f'(fn(a) = {text})({single(a4_text)})', made)
-# compiled functions of which one result alone is read, which is then made without the others
+# compiled functions of which one result alone is read, which is then made without the others; and the exponential's derivatives
 real_text = lambda *s: f"sin(arange({int(np.prod(s))}, dtype: f64) ** 2).reshape({list(s)})"
 real = lambda *s: jnp.sin(jnp.arange(float(np.prod(s))) ** 2).reshape(s)
 given = [(a3_text, a3), (tall_text, tall), (wide_text, wide), (many_text, many), *((real_text(*s), real(*s)) for s in ((5, 5), (7, 3), (3, 7), (2, 3, 4, 4)))]
@@ -627,6 +627,14 @@ for text, value in given:
     square = lambda a: a @ H(a)
     case(f'jit(fn(a) = eigh(a @ conj(swapaxes(a, -1, -2)))[0])({text})', linalg.eigh(square(value))[0])
 case(f'jit(fn(a) = scan(fn(c, x) = (c + svd(x)[1], eigh(x @ x.T)[0]), zeros([4], f64), a)[1])({real_text(3, 4, 4)})', jax.vmap(lambda x: linalg.eigh(x @ x.T)[0])(real(3, 4, 4)))
+for size in (3, 9):
+    text, value = real_text(size, size), real(size, size)
+    case(f'jvp(expm, {text}, 1e6 * {text}.T)[1]', jax.jvp(jsp.linalg.expm, (value,), (1e6 * value.T,))[1])
+    case(f'jit(fn(a) = grad(fn(b) = sum(sin(expm(b))))(a))({text} * 3.0)', jax.grad(lambda b: jnp.sum(jnp.sin(jsp.linalg.expm(b))))(value * 3))
+    slope = lambda a: jnp.sum(jax.grad(lambda b: jnp.sum(jnp.sin(jsp.linalg.expm(b))))(a) ** 2)
+    case(f'grad(fn(a) = sum(grad(fn(b) = sum(sin(expm(b))))(a) ** 2))({text})', jax.grad(slope)(value))
+    case(f'jvp(fn(a) = grad(fn(b) = sum(sin(expm(b))))(a), {text}, {text}.T)[1]',
+         jax.jvp(jax.grad(lambda b: jnp.sum(jnp.sin(jsp.linalg.expm(b)))), (value,), (value.T,))[1])
 # elementwise functions of complex numbers, away from their cuts
 points_text, points = matrix(12)
 for name, fn in dict(tan=jnp.tan, asin=jnp.arcsin, acos=jnp.arccos, atan=jnp.arctan, asinh=jnp.arcsinh, acosh=jnp.arccosh, atanh=jnp.arctanh, expm1=jnp.expm1,

@@ -47,5 +47,7 @@ void store_nan(const View& v, Index i, Matrix& any);
 
 // w->b becomes a^-1 b, of w->a, which is lost; `transposed`: aᵀ^-1 b.
 void solve_lu(const WorkRef& w, bool transposed, const Stop* stop);
+// The same of the L and U that this left in w->a.
+void solve_factored(const WorkRef& w, bool transposed, const Stop* stop);
 
 }  // namespace shard::runtime::dense

@@ -82,16 +82,6 @@ void by_columns(const WorkRef& w, double multiplications, const Stop* stop, F f)
       stop);
 }
 
-// w->b becomes a^-1 b, of the L and U in w->a; `transposed`: aᵀ^-1 b.
-void solve_factored(const WorkRef& w, bool transposed, const Stop* stop) {
-  if (few_unknowns(w->a, w->b)) return solve_few(w->a, w->pivots, transposed, w->b);
-  by_columns(w, static_cast<double>(w->a.size()), stop, [w, transposed](void* b, int count) {
-    Matrix& a = w->a;
-    lapack(a.type()).getrs(kColumns, transposed ? 'T' : 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b,
-                           w->b.step());
-  });
-}
-
 // What is made of a singular value decomposition: as many vectors as the smaller side has, or all.
 enum class Vectors : char { None = 'N', Few = 'S', All = 'A' };
 
@@ -139,6 +129,15 @@ void store_nan(const View& v, Index i, Matrix& any) {
   any.reset(v.dtype, v.rank() > 1 ? v.shape[1] : 1, v.rank() > 2 ? v.shape[2] : 1);
   any.fill(kNan);
   any.store(v, i);
+}
+
+void solve_factored(const WorkRef& w, bool transposed, const Stop* stop) {
+  if (few_unknowns(w->a, w->b)) return solve_few(w->a, w->pivots, transposed, w->b);
+  by_columns(w, static_cast<double>(w->a.size()), stop, [w, transposed](void* b, int count) {
+    Matrix& a = w->a;
+    lapack(a.type()).getrs(kColumns, transposed ? 'T' : 'N', a.rows(), count, a.data(), a.step(), w->pivots.data(), b,
+                           w->b.step());
+  });
 }
 
 void solve_lu(const WorkRef& w, bool transposed, const Stop* stop) {

@@ -31,6 +31,8 @@ void log_det(const View& a, const View& sign, const View& logarithm, const Stop*
 void cofactors(const View& a, const View& out, const Stop* stop);
 // The matrix exponential, by scaling and squaring; nan where more than `squarings` of them would be needed.
 void expm(const View& a, const View& out, int squarings, const Stop* stop);
+// Its derivative at a in the direction e.
+void expm_along(const View& a, const View& e, const View& out, int squarings, const Stop* stop);
 // The pseudoinverse [n, m]; singular values up to `share` of the largest count as 0.
 void pinv(const View& a, const View& out, double share, const Stop* stop);
 

@@ -1,6 +1,7 @@
 // Determinants, powers and the exponential of square matrices: det, slogdet, matrix_power, expm. Derivatives: that of a
-// determinant are the cofactors (of singular matrices too); that of the exponential stands above the diagonal of the
-// exponential of [[a, da], [0, a]] (Mathias, "A chain rule for matrix functions and applications", 1996).
+// determinant are the cofactors (of singular matrices too); that of the exponential in a direction is a row of its own,
+// whose derivative stands above the diagonal of itself at [[a, da], [0, a]] (Mathias, "A chain rule for matrix
+// functions and applications", 1996).
 #include "interpreter/ir/complex_parts.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
@@ -81,16 +82,59 @@ void register_det(OpTable& t) {
 // [[a, e], [0, a]]
 Expr block_triangle(const Expr& a, const Expr& e) {
   Builder& b = a.builder();
-  Expr none = call("fill_like", {a}, {{"value", 0.0}, {"dtype", a.type().dtype}});
+  Expr none = zeros_as(a);
   return {b, join_parts(b, {join_parts(b, {a, e}, -1), join_parts(b, {none, a}, -1)}, -2)};
 }
+Expr above_diagonal(const Expr& whole) {
+  Builder& b = whole.builder();
+  const std::int64_t size = whole.type().shape.back();
+  return {b, part_of(b, part_of(b, whole, -2, 0, size / 2), -1, size / 2, size)};
+}
 
-// The exponential's derivative at a, in the direction e.
-Expr expm_derivative(const NodeView& n, const Expr& a, const Expr& e) {
-  Builder& b = a.builder();
-  const std::int64_t size = a.type().shape.back();
-  Var whole = b.emit1(n.call.op, {block_triangle(a, e)}, n.call.attrs);
-  return part_of(b, part_of(b, whole, -2, 0, size), -1, size, 2 * size);
+Expr along(const NodeView& n, const Expr& a, const Expr& e) {
+  return {a.builder(), a.builder().call("expm_along", {a, e}, n.call.attrs)};
+}
+
+// In the direction e it is linear, and the same at aᵀ is its transpose. How it changes with a, by da, stands above the
+// diagonal of itself at [[a, da], [0, a]], in the direction [[e, de], [0, e]].
+Vars along_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
+  const Expr a{b, n.in[0]}, e{b, n.in[1]};
+  if (!tangents[0].valid() && !tangents[1].valid()) return {Var{}};
+  if (!tangents[0].valid()) return {along(n, a, {b, tangents[1]})};
+  const Expr de = tangents[1].valid() ? Expr{b, tangents[1]} : zeros_as(e);
+  return {above_diagonal(along(n, block_triangle(a, {b, tangents[0]}), block_triangle(e, de)))};
+}
+Vars along_vjp(Builder& b, const NodeView& n, std::span<const Var> ct) {
+  if (!ct[0].valid()) return {Var{}, Var{}};
+  const auto wanted = [&](std::size_t i) { return n.wanted.empty() || n.wanted[i]; };
+  const Expr a = turned({b, n.in[0]}), e = turned({b, n.in[1]}), back{b, ct[0]};
+  Vars made(2);
+  if (wanted(0)) made[0] = above_diagonal(along(n, block_triangle(a, back), block_triangle(e, zeros_as(e))));
+  if (wanted(1)) made[1] = along(n, a, back);
+  return made;
+}
+
+void register_expm_along(OpTable& t) {
+  OpDef row = matrix_row("expm_along(a, e, squarings: int = 16)",
+                         "The derivative of the exponential of square matrices a in the directions e.", 1);
+  row.factors = [](const OpCall& call) {
+    need_square(call);
+    MatrixRule m(call);
+    const auto x = m.value(core_of(call.in[0]));
+    return m.r.made({x, x}, {x});
+  };
+  row.derivative = ir::Custom{along_jvp, along_vjp};
+  row.hlo = expm_along_hlo;
+  row.of_complex = [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
+    return as_complex({b, b.call("expm_along", {as_real(b, in[0]), as_real(b, in[1])}, attrs)});
+  };
+  row.kernel = matrix_kernel(
+      [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
+        runtime::expm_along(in[0], in[1], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)), stop);
+      });
+  row.flops = 180;
+  row.samples = "[3, 3] [3, 3]; [2, 4, 4] -3..3 [2, 4, 4]; c64[2, 2] c64[2, 2]";
+  t.add(std::move(row));
 }
 
 void register_expm(OpTable& t) {
@@ -98,11 +142,11 @@ void register_expm(OpTable& t) {
   row.factors = square_factors;
   row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                 if (!tangents[0].valid()) return {Var{}};
-                                return {expm_derivative(n, {b, n.in[0]}, {b, tangents[0]})};
+                                return {along(n, {b, n.in[0]}, {b, tangents[0]})};
                               },
                               [](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
                                 if (!ct[0].valid()) return {Var{}};
-                                return {expm_derivative(n, turned({b, n.in[0]}), {b, ct[0]})};
+                                return {along(n, turned({b, n.in[0]}), {b, ct[0]})};
                               }};
   row.hlo = expm_hlo;
   row.of_complex = through_real("expm_squared");
@@ -172,6 +216,7 @@ Vars matrix_power(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_determinant(OpTable& t) {
   register_log_det(t);
   register_det(t);
+  register_expm_along(t);
   register_expm(t);
   constexpr const char* sizes = "[2, 2, 2]; [3, 3]; [4, 4]";
   add_composite(t, "det(a)", "The determinant of a square matrix.", sizes, det);

@@ -251,6 +251,22 @@ hlo::Values expm_hlo(const hlo::Use& u) {
   return {hlo::select(over_matrix(valid, a), squared[1], a.number(std::nan("")))};
 }
 
+// The derivative at a in the direction e stands above the diagonal of the exponential of [[a, e], [0, a]]; a large e is
+// made smaller first, so that it is a that says how often is halved.
+hlo::Values expm_along_hlo(const hlo::Use& u) {
+  const hlo::Value &a = u.in[0], &e = u.in[1];
+  if (runtime::numel(a.shape) == 0) return {e};
+  const int rank = a.rank();
+  const std::int64_t n = a.shape.back();
+  const hlo::Value columns = hlo::reduced(hlo::unary("abs", e), runtime::Reduce::Sum, Ints{rank - 2});
+  const hlo::Value norm = hlo::reduced(columns, runtime::Reduce::Max, Ints{columns.rank() - 1});
+  const hlo::Value scale = over_matrix(hlo::binary("maximum", norm, norm.number(1)), e);
+  const hlo::Values whole{framed(a, 0, 0, 2 * n, 2 * n) + framed(a, n, n, 2 * n, 2 * n) +
+                          framed(e / scale, 0, n, 2 * n, 2 * n)};
+  const hlo::Use of{u.to, u.attrs, whole, u.out};
+  return {hlo::part(hlo::part(expm_hlo(of)[0], rank - 2, 0, n), rank - 1, n, 2 * n) * scale};
+}
+
 hlo::Values pinv_hlo(const hlo::Use& u) {
   const hlo::Value& a = u.in[0];
   const Shape& made = u.out[0].shape;

@@ -29,6 +29,8 @@ Expr identity_like(const Expr& square) {
   return identity(square.builder(), square.type().shape.back(), square.type().dtype);
 }
 
+Expr zeros_as(const Expr& x) { return call("fill_like", {x}, {{"value", 0.0}, {"dtype", x.type().dtype}}); }
+
 Expr diagonal(const Expr& square) {
   Builder& b = square.builder();
   return {b, ir::reduce_sum(b, square * identity_like(square), {-1})};

@@ -17,6 +17,7 @@ Expr imaginary_of(const Expr& x);  // as a complex number; of complex ones only
 Expr mask(Builder& b, std::int64_t rows, std::int64_t columns, std::string_view comparison);
 Expr identity(Builder& b, std::int64_t n, DType dtype);
 Expr identity_like(const Expr& square);
+Expr zeros_as(const Expr& x);
 Expr diagonal(const Expr& square);
 // A vector along the last dimension as rows [.., 1, n] or columns [.., n, 1] of matrices.
 Expr as_row(const Expr& v);

@@ -6,6 +6,7 @@
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/products/matrices.h"
 
 namespace shard::stdlib {
 namespace {
@@ -122,8 +123,6 @@ ir::Compose convolution(std::string_view op, bool turned) {
 }
 
 // ---- kron, cross, polyval
-
-Expr zeros_as(const Expr& x) { return call("fill_like", {x}, {{"value", 0.0}, {"dtype", x.type().dtype}}); }
 
 Vars kron(Builder& b, std::span<const Var> in, const Attrs&) {
   const Kind kind = promoted(b, in);
