@@ -78,6 +78,28 @@ TEST_CASE("a graph gives the same whatever its arguments' layouts") {
         }
 }
 
+// qr without q, eigh and svd without vectors: what is read is as it was, and the rest has no memory.
+TEST_CASE("results that nobody reads are not made") {
+  MeshRef m = mesh({{"X", 2}, {"Y", 2}});
+  const auto alone = [](const char* row, std::size_t result) {
+    return graph({f32({4, 6, 6})},
+                 [=](Builder& b, const Vars& in) { return Vars{b.emit(rows().at(row), in)[result]}; });
+  };
+  for (const auto& [row, results] : {std::pair{"qr_factors", 2U}, {"svd_factors", 3U}, {"eigh_lower", 2U}})
+    for (std::size_t k = 0; k < results; ++k) {
+      INFO(row << ", result " << k);
+      const Graph g = alone(row, k);
+      check_graph(g);
+      check_graph(g, m, {spec({{}, {}, {}})});
+      check_graph(g, m, {spec({{0}, {}, {}})});
+      check_graph(g, m, {spec({{1, 0}, {}, {}})});
+      check_same(execute(g, numbers_for(g), m, {spec({{1, 0}, {}, {}})}, true), Reference().run(g, numbers_for(g)));
+      runtime::Pool pool;
+      const std::vector<exec::ArrayInfo> infos{exec::array_info(*plain(pool, numbers_for(g)[0]))};
+      CHECK(compile(g, infos, nullptr, pool)->memory().temporaries == 0);
+    }
+}
+
 TEST_CASE("unreduced sums of arguments are added up") {
   MeshRef m = mesh({{"X", 2}, {"Y", 3}});
   Graph g = graph({f32({6, 4})}, [](Builder& b, const Vars& in) { return Vars{ir::mul(b, in[0], in[0]), in[0]}; });
