@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
@@ -176,10 +178,14 @@ struct Updates {
   T* to;
   template <class F>
   void each(F f) const {
+    each(0, count, to, f);
+  }
+  template <class F>
+  void each(std::int64_t lo, std::int64_t hi, T* into, F f) const {
     const Updates u = *this;
-    for (std::int64_t j = 0; j < u.count; ++j) {
+    for (std::int64_t j = lo; j < hi; ++j) {
       const std::int64_t i = u.numbers[j];
-      if (i >= 0 && i < u.n) f(u.to + i * u.inner, u.from + j * u.from_row);
+      if (i >= 0 && i < u.n) f(into + i * u.inner, u.from + j * u.from_row);
     }
   }
   template <class F>
@@ -189,6 +195,22 @@ struct Updates {
     });
   }
 };
+
+// Rows of one number. Sums of integers are the same in any order: where there are many more updates than places, parts
+// of them are added up beside each other, each in places of its own.
+template <class T>
+void add_numbers(const Updates<T>& u) {
+  constexpr std::int64_t kParts = 8;
+  const auto add = [](T* to, const T* one) { *to = kept_as<T>(add_wrapped(to_compute(*to), to_compute(*one))); };
+  const std::int64_t part = std::max(kGatherWork, (u.count + kParts - 1) / kParts);
+  if (!std::is_integral_v<T> || u.inner != 1 || u.count <= part || u.n > u.count / (4 * kParts)) return u.each(add);
+  const auto n = static_cast<std::size_t>(u.n);
+  std::vector<T> sums(kParts * n);
+  spread(u.count, part, [&](std::int64_t lo, std::int64_t hi) {
+    u.each(lo, hi, sums.data() + static_cast<std::size_t>(lo / part) * n, add);
+  });
+  for (std::size_t i = 0; i < sums.size(); ++i) add(u.to + i % n, &sums[i]);
+}
 
 // Tasks split batch entries and the inner dimension. `add`: what adds dense rows, or null.
 template <class T>
@@ -212,7 +234,7 @@ void scatter_typed(Scatter op, Loop add, const View& index, const View& v, const
         case Scatter::Set: u.each([&](T* to, const T* row) { move_row(row, step, to, w); }); break;
         case Scatter::Add:
           if (w == 1)
-            u.each([](T* to, const T* one) { *to = kept_as<T>(add_wrapped(to_compute(*to), to_compute(*one))); });
+            add_numbers(u);
           else
             u.combine([](auto x, auto y) { return add_wrapped(x, y); });
           break;

@@ -116,6 +116,27 @@ TEST_CASE("scatter", "[gather]") {
     }
 }
 
+TEST_CASE("many integers are added to few places", "[gather]") {
+  for (const DType t : {DType::I8, DType::U32, DType::I64})
+    for (const std::int64_t n : {0, 7, 1000}) {
+      constexpr std::int64_t kCount = 100'003;
+      Array x(t, {1, n, 1}), v(t, {1, kCount, 1}), index(DType::I32, {1, kCount}), out(t, {1, n, 1});
+      std::vector<std::int64_t> want(static_cast<std::size_t>(n), 1);
+      fill(x.view(), 1, 1);
+      for (std::int64_t i = 0; i < kCount; ++i) {
+        const std::int64_t to = i * 7919 % 1100 - 50;  // some are out of range
+        set(v.view(), i, static_cast<double>(i % 100));
+        index.as<std::int32_t>()[i] = static_cast<std::int32_t>(to);
+        if (to >= 0 && to < n) want[static_cast<std::size_t>(to)] += i % 100;
+      }
+      scatter(Scatter::Add, x.view(), index.view(), v.view(), out.view());
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t sum = want[static_cast<std::size_t>(i)];  // i8 wraps
+        CHECK(get(out.view(), i) == static_cast<double>(t == DType::I8 ? static_cast<std::int8_t>(sum) : sum));
+      }
+    }
+}
+
 TEST_CASE("scatter in place, of wide rows and of keys", "[gather]") {
   Array x(DType::F32, {1, 10, 3000}), v(DType::F32, {1, 40, 3000}), index(DType::I64, {1, 40});
   fill(v.view(), 0.5, 0);
