@@ -185,14 +185,15 @@ void search_typed(const View& a, const View& v, std::int32_t* out, bool behind) 
     for (std::int64_t i = lo; i < hi; ++i, at.next()) {
       const T* line = lines + at.offset[0];
       const OrderKey<T> x = order_key(wanted[at.offset[1]]);
-      std::int64_t from = 0, to = n;
-      while (from < to) {
-        const std::int64_t middle = from + (to - from) / 2;
-        const OrderKey<T> y = order_key(line[middle * step]);
-        if (behind ? y <= x : y < x)
-          from = middle + 1;
-        else
-          to = middle;
+      const auto in_front = [&](std::int64_t j) {
+        const OrderKey<T> y = order_key(line[j * step]);
+        return static_cast<std::int64_t>(behind ? y <= x : y < x);
+      };
+      std::int64_t from = 0;  // no jumps, which would be guessed wrong half of the time
+      for (std::int64_t left = n; left > 0;) {
+        const std::int64_t half = (left + 1) / 2;
+        from += half * in_front(from + half - 1);
+        left -= half;
       }
       out[i] = static_cast<std::int32_t>(from);
     }
