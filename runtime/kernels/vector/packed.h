@@ -23,7 +23,7 @@ constexpr int kRegister = 32, kTileRows = 4, kTileRegisters = 3;
 #else
 constexpr int kRegister = 16, kTileRows = 4, kTileRegisters = 2;
 #endif
-constexpr std::int64_t kFewRows = 64;
+constexpr std::int64_t kFewRows = 64, kWordsAhead = 16;
 constexpr std::int64_t kBlockRows = 240, kBlockWords = 384;  // of A: for the second cache
 constexpr std::int64_t kBlockColumns = 1920;
 
@@ -63,6 +63,8 @@ void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64
     decltype(Kind::load(w)) b[V];
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) b[v] = Kind::load(w + v * kLanes<Kind>);
+#pragma GCC unroll 8  // from the second cache, where a panel is
+    for (int v = 0; v < V; ++v) __builtin_prefetch(w + kWordsAhead * w_step + v * kLanes<Kind>);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
