@@ -1,8 +1,8 @@
 // Decompositions of matrices and systems of equations: one matrix after the other over a leading dimension, f32 or f64;
 // cholesky, qr, eigh, svd and determinants of c64 and c128 too (where ᵀ is said: the adjoint). Inputs are views of rank
-// 3 [batch, rows, columns] with any strides; results are contiguous; one without data is not
-// wanted, and not made where that saves work. What has no answer is nan, never an exception;
-// `stop` (it may be null) ends the work with its RuntimeError. Called by the kernels of stdlib/ops/products.
+// 3 [batch, rows, columns] with any strides; results are contiguous; one without data is not wanted, and not made where
+// that saves work. What has no answer is nan, never an exception; `stop` (it may be null) ends the work with its
+// RuntimeError. Called by the kernels of stdlib/ops/products.
 #pragma once
 #include "runtime/array/stop.h"
 #include "runtime/array/view.h"

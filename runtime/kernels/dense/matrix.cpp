@@ -4,7 +4,10 @@
 #include <bit>
 #include <climits>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "runtime/array/shape.h"
 #include "runtime/kernels/kernels.h"
@@ -43,14 +46,17 @@ void copy_matrix(DType t, const Place& from, const Place& to, Index rows, Index 
 
 // Whether no number is an infinity or nan, whose exponents have all bits: one more carries into the sign. In whole
 // numbers, of which a compiler makes vectors.
-template <class Bits, class T>
-bool all_finite(const T* x, std::size_t n, Bits exponent, Bits least) {
+template <class T>
+bool all_finite(const T* x, std::size_t n) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Bits kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity()),
+                 kSign = Bits{1} << (8 * sizeof(Bits) - 1);
   constexpr std::size_t kLook = 4096;  // a loop without an end inside is one of vectors
   for (std::size_t from = 0; from < n; from += kLook) {
     Bits carried = 0;
     for (std::size_t k = from; k < std::min(n, from + kLook); ++k)
-      carried |= (std::bit_cast<Bits>(x[k]) & exponent) + least;
-    if (carried >> (8 * sizeof(Bits) - 1)) return false;
+      carried |= (std::bit_cast<Bits>(x[k]) & kInfinity) + (kSign - kInfinity);
+    if (carried & kSign) return false;
   }
   return true;
 }
@@ -104,9 +110,8 @@ void Matrix::set(Index row, Index col, Complex x) {
 
 bool Matrix::finite() const {
   const std::size_t n = static_cast<std::size_t>(size()) * (is_complex(type_) ? 2 : 1);
-  if (type_ == DType::F32 || type_ == DType::C64)
-    return all_finite<std::uint32_t>(static_cast<const float*>(place(0, 0)), n, 0x7f800000, 0x00800000);
-  return all_finite<std::uint64_t>(static_cast<const double*>(place(0, 0)), n, 0x7ff0000000000000, 0x0010000000000000);
+  if (type_ == DType::F32 || type_ == DType::C64) return all_finite(static_cast<const float*>(place(0, 0)), n);
+  return all_finite(static_cast<const double*>(place(0, 0)), n);
 }
 
 void Matrix::fill(double x) {
