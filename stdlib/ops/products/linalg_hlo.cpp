@@ -191,6 +191,12 @@ hlo::Values log_det_hlo(const hlo::Use& u) {
 
 namespace {
 
+// The largest sum of sizes of a column, one a matrix.
+hlo::Value norm_of(const hlo::Value& a) {
+  const hlo::Value columns = hlo::reduced(hlo::unary("abs", a), runtime::Reduce::Sum, Ints{a.rank() - 2});
+  return hlo::reduced(columns, runtime::Reduce::Max, Ints{columns.rank() - 1});
+}
+
 hlo::Value any(const hlo::Value& x) { return hlo::reduced(x, runtime::Reduce::Or, leading(x.rank())); }
 
 // Padé approximants: what is odd and what is even in m.
@@ -224,8 +230,7 @@ hlo::Values expm_hlo(const hlo::Use& u) {
   const bool wide = a.dtype == DType::F64;
   const double bound = wide ? runtime::kPadeBoundF64 : runtime::kPadeBoundF32;
   const auto squarings = static_cast<double>(integer_or(u.attrs, "squarings", 16));
-  const hlo::Value columns = hlo::reduced(hlo::unary("abs", a), runtime::Reduce::Sum, Ints{a.rank() - 2});
-  const hlo::Value norm = hlo::reduced(columns, runtime::Reduce::Max, Ints{columns.rank() - 1});
+  const hlo::Value norm = norm_of(a);
   const hlo::Value valid = hlo::less(norm, bound * std::exp2(squarings + 1));  // false of what is not finite
   const hlo::Value tame = hlo::select(valid, norm, norm.number(0));
   const auto large = [&](const hlo::Values& now) { return hlo::compare(now[0], now[0].number(bound), "GE"); };
@@ -258,8 +263,7 @@ hlo::Values expm_along_hlo(const hlo::Use& u) {
   if (runtime::numel(a.shape) == 0) return {e};
   const int rank = a.rank();
   const std::int64_t n = a.shape.back();
-  const hlo::Value columns = hlo::reduced(hlo::unary("abs", e), runtime::Reduce::Sum, Ints{rank - 2});
-  const hlo::Value norm = hlo::reduced(columns, runtime::Reduce::Max, Ints{columns.rank() - 1});
+  const hlo::Value norm = norm_of(e);
   const hlo::Value scale = over_matrix(hlo::binary("maximum", norm, norm.number(1)), e);
   const hlo::Values whole{framed(a, 0, 0, 2 * n, 2 * n) + framed(a, n, n, 2 * n, 2 * n) +
                           framed(e / scale, 0, n, 2 * n, 2 * n)};
