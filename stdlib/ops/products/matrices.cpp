@@ -147,10 +147,11 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
       out.push_back(batch_of(c.out[i], i < core.size() ? core[i] : 2));
       wanted.push_back(c.reads(i) && runtime::numel(c.out[i].shape) > 0);
     }
+    const bool nothing = std::none_of(wanted.begin(), wanted.end(), [](char w) { return w; });
     runtime::Pool& pool = c.pool;
     Attrs attrs = c.attrs;
     return [=, &pool](void* const* i, void* const* o) mutable {
-      if (std::none_of(wanted.begin(), wanted.end(), [](char w) { return w; })) return;
+      if (nothing) return;
       std::vector<runtime::BufferRef> held(in.size());
       std::vector<View> ins, outs;
       for (std::size_t k = 0; k < in.size(); ++k) ins.push_back(at(in[k].view, in[k].data(pool, i[k], held[k])));
