@@ -150,7 +150,8 @@ bool far_apart(const Product& p, std::int64_t item) {
 }
 // Or many such terms beside a wide `w`: slower as they lie than packed.
 bool shall_pack(const Product& p, std::int64_t item) {
-  return far_apart(p, item) || (p.a.row == 1 && p.a.col != 1 && p.m > 64 && p.n >= 64 && p.w.row * item > 1024);
+  return far_apart(p, item) ||
+         (p.a.row == 1 && p.a.col != 1 && p.m > 64 && p.n >= 64 && (p.w.row * item > 1024 || p.k >= 1024));
 }
 void turn(Gemm& g, bool wide, unsigned char* to) {
   const std::int64_t step = g.k + 16;

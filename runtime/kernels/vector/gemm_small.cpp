@@ -54,6 +54,11 @@ void tile(const Gemm& g, std::int64_t i, std::int64_t j) {
   const T* w = static_cast<const T*>(g.w) + j;
   P sum[R][V] = {};
   const std::int64_t each = g.k / g.part_count;
+  T* c = static_cast<T*>(g.c) + i * g.c_row + j;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * g.c_row + v * P::kSize, 1);
   for (std::int64_t part = 0; part < g.part_count; ++part) {
     const T* x = a + (g.parts ? g.parts[part] : 0);
     for (std::int64_t p = 0; p < each; ++p, x += g.a_col, w += g.w_row) {
@@ -66,7 +71,6 @@ void tile(const Gemm& g, std::int64_t i, std::int64_t j) {
         for (int v = 0; v < V; ++v) sum[r][v].v += x[r * g.a_row] * b[v].v;
     }
   }
-  T* c = static_cast<T*>(g.c) + i * g.c_row + j;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8

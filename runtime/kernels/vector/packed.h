@@ -23,7 +23,7 @@ constexpr int kRegister = 32, kTileRows = 4, kTileRegisters = 3;
 #else
 constexpr int kRegister = 16, kTileRows = 4, kTileRegisters = 2;
 #endif
-constexpr std::int64_t kFewRows = 64, kWordsAhead = 16;
+constexpr std::int64_t kFewRows = 64, kWordsAhead = 24;
 constexpr std::int64_t kBlockRows = 240, kBlockWords = 384;  // of A: for the second cache
 constexpr std::int64_t kBlockColumns = 1920;
 
@@ -53,6 +53,10 @@ template <class Kind, int R, int V>
 void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t w_step, std::int64_t words,
           typename Kind::Sum* c, std::int64_t c_row, bool more) {
   typename Kind::Sums sum[R][V] = {};
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) __builtin_prefetch(c + (r + kTileRows) * c_row + v * kLanes<Kind>, 1);
   if (more) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
@@ -148,6 +152,23 @@ void pack_rows(const typename Kind::Item* from, std::int64_t row, std::int64_t f
     }
 }
 
+// Rows of A, a multiple of kTileRows, that lie beside each other: term after term, as memory has them, to all strips;
+// two terms at a time fill a line of the cache.
+template <class Kind>
+void pack_columns(const typename Kind::Item* from, std::int64_t term, std::int64_t rows, std::int64_t terms,
+                  typename Kind::Word* to) {
+  constexpr auto kBytes = kTileRows * sizeof(typename Kind::Word);
+  std::int64_t p = 0;
+  for (; p + 2 <= terms; p += 2, from += 2 * term, to += 2 * kTileRows)
+    for (std::int64_t i = 0; i < rows; i += kTileRows) {
+      std::memcpy(to + i * terms, from + i, kBytes);
+      std::memcpy(to + i * terms + kTileRows, from + term + i, kBytes);
+      __builtin_prefetch(from + 8 * term + i);
+      __builtin_prefetch(from + 9 * term + i);
+    }
+  for (std::int64_t i = 0; p < terms && i < rows; i += kTileRows) std::memcpy(to + i * terms, from + i, kBytes);
+}
+
 // Memory that a thread keeps: new pages for each call would cost 3 % of a product of 1,024 rows. Not a container, whose
 // functions would be this instruction set's for all.
 struct Scratch {
@@ -171,15 +192,17 @@ template <class Kind, int R>
 constexpr Tile<Kind> kTiles[3] = {tile<Kind, R, 1>, tile<Kind, R, std::min(2, kTileRegisters)>,
                                   tile<Kind, R, kTileRegisters>};
 
-// A tile at the edge of the result, through memory that has room for all of it.
+// A tile at the edge of the result; of parts of registers through memory that has room for all of it.
 template <class Kind>
 void edge(const typename Kind::Word* a, const typename Kind::Word* w, std::int64_t w_step, std::int64_t words,
           typename Kind::Sum* c, std::int64_t c_row, bool more, std::int64_t rows, std::int64_t columns) {
   using Sum = typename Kind::Sum;
+  const std::int64_t registers = (columns + kLanes<Kind> - 1) / kLanes<Kind>;
+  if (rows == kTileRows && columns == registers * kLanes<Kind>)
+    return kTiles<Kind, kTileRows>[registers - 1](a, w, w_step, words, c, c_row, more);
   alignas(64) Sum all[kTileRows * kPanel<Kind>] = {};
   const auto bytes = static_cast<std::size_t>(columns) * sizeof(Sum);
   for (std::int64_t r = 0; more && r < rows; ++r) std::memcpy(all + r * kPanel<Kind>, c + r * c_row, bytes);
-  const std::int64_t registers = (columns + kLanes<Kind> - 1) / kLanes<Kind>;
   (rows > 4 ? kTiles<Kind, kTileRows> : kTiles<Kind, 4>)[registers - 1](a, w, w_step, words, all, kPanel<Kind>, more);
   for (std::int64_t r = 0; r < rows; ++r) std::memcpy(c + r * c_row, all + r * kPanel<Kind>, bytes);
 }
@@ -216,7 +239,13 @@ void packed_product(const Gemm& g) {
                           panels + j * count);
       for (std::int64_t i0 = 0; i0 < g.m; i0 += high) {
         const std::int64_t rows = std::min(high, g.m - i0);
-        for (std::int64_t i = 0; i < rows; i += kTileRows)
+        std::int64_t row = 0;
+        if constexpr (Kind::kTerms == 1)
+          if (g.a_row == 1) {
+            row = rows / kTileRows * kTileRows;
+            pack_columns<Kind>(a + i0 + k0 * g.a_col, g.a_col, row, terms, strips);
+          }
+        for (std::int64_t i = row; i < rows; i += kTileRows)
           pack<Kind, kTileRows>(a + (i0 + i) * g.a_row + k0 * g.a_col, g.a_row, g.a_col,
                                 std::min<std::int64_t>(kTileRows, rows - i), terms, strips + i * count);
         for (std::int64_t j = 0; j < columns; j += kWide)
