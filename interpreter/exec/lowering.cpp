@@ -347,6 +347,7 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
     return first;
   };
   Anchors axes;
+  AxisSet unknown = distinct;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     const StridedView& p = place(n.inputs[i]);
     std::vector<AxisId> own = (p.distinct & distinct).list();
@@ -362,11 +363,15 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
         nearest = step;
         before = static_cast<int>(*r);
       }
-      axes.push_back({a, before});
-      distinct.remove(a);
+      const auto known = std::find_if(axes.begin(), axes.end(), [&](const Anchor& other) { return other.axis == a; });
+      if (known == axes.end())
+        axes.push_back({a, before});
+      else if (before < static_cast<int>(result.size()))
+        known->before = std::max(known->before, before);  // 0 is where an axis stands for no reason
+      unknown.remove(a);
     }
   }
-  for (AxisId a : distinct.list()) axes.push_back({a, 0});  // of operands that lie nowhere yet (lower_depth_first.cpp)
+  for (AxisId a : unknown.list()) axes.push_back({a, 0});  // of operands that lie nowhere yet (lower_depth_first.cpp)
   stable_sort(axes, [](const Anchor& a, const Anchor& b) { return a.before < b.before; });
   return axes;
 }
