@@ -65,7 +65,7 @@ TEST_CASE("products of every size and order", "[matmul]") {
            {1, 33, 17, 65}, {2, 70, 70, 70}, {1, 130, 9, 200}, {1, 1, 300, 300}, {1, 300, 1, 300}, {1, 1, 1, 500},
            {5, 1, 9, 9},    {5, 9, 1, 9},    {4, 8, 8, 8},     {1, 4, 16, 16},   {1, 3, 21, 40},   {1, 6, 10, 33},
            {2, 9, 5, 70},   {2, 1, 37, 20},  {1, 37, 1, 20},   {1, 9, 100, 64},  {1, 11, 3, 77},   {1, 8, 700, 100},
-           {1, 0, 3, 3},    {2, 3, 0, 3},    {2, 3, 3, 0}}) {
+           {1, 70, 3, 50},  {2, 67, 13, 20}, {1, 0, 3, 3},     {2, 3, 0, 3},     {2, 3, 3, 0}}) {
     const std::int64_t b = s[0], m = s[1], n = s[2], k = s[3];
     for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::F16, DType::I32, DType::U8, DType::Bool}) {
       if (m * n * k > 20000 && t != DType::F32) continue;
@@ -86,6 +86,7 @@ TEST_CASE("products of packed operands, whose sums and edges are in parts", "[ma
        {std::pair{DType::F32, 9}, {DType::F64, 9}, {DType::BF16, 9}, {DType::F32, 70}, {DType::BF16, 300}}) {
     Array a = random_array(t, {1, m, k}, 1), w = random_array(t, {1, k, n}, 2);
     check_matmul(a.view(), w.view());  // of few rows w is read where it lies
+    check_matmul(turned(a.view()), w.view());
     if (m != 70) check_matmul(turned(a.view()), turned(w.view()));
   }
 }
@@ -98,17 +99,17 @@ TEST_CASE("halves of many blocks, each rounded by itself", "[matmul]") {
 }
 
 TEST_CASE("a transposed operand whose lines meet in a cache", "[matmul]") {  // 1,024 bytes from one to the next
-  for (const auto& [t, m] : {std::pair{DType::F32, 256}, {DType::F64, 128}}) {
-    Array a = random_array(t, {1, m, 130}, 1), w = random_array(t, {1, 130, 64}, 2);
+  for (const auto& [t, m, n] : {std::tuple{DType::F32, 256, 64}, {DType::F64, 128, 64}, {DType::F32, 256, 9}}) {
+    Array a = random_array(t, {1, m, 130}, 1), w = random_array(t, {1, 130, n}, 2);
     check_matmul(turned(a.view()), w.view());
-    Array all(t, {1, m, 64}), one(t, {1, 1, 64});
+    Array all(t, {1, m, n}), one(t, {1, 1, n});
     matmul(turned(a.view()), w.view(), all.view());
     View row = turned(a.view());
     row.shape[1] = 1;
     for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {  // alone it has the same bits
       row.data = a.as<unsigned char>() + i * size_of(t);
       matmul(row, w.view(), one.view());
-      const std::size_t bytes = 64 * size_of(t);
+      const std::size_t bytes = static_cast<std::size_t>(n) * size_of(t);
       CHECK(std::memcmp(one.data(), all.as<unsigned char>() + i * bytes, bytes) == 0);
     }
   }

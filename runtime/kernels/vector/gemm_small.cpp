@@ -179,10 +179,29 @@ void all_dots(const Gemm& g) {
   for (; i < g.m; ++i) dots<T, 1>(g, i);
 }
 
+constexpr std::int64_t kNarrowRows = 64;
+
+// Few columns of many rows that lie beside each other: the transposed product, whose lines are long, piece by piece.
+template <class T>
+void narrow(const Gemm& g) {
+  constexpr std::int64_t kRows = kNarrowRows, kMost = Packet<T, kWidest>::kSize;
+  alignas(64) T turned[kMost][kRows];
+  for (std::int64_t next = 0; next < g.m; next += kRows) {
+    const std::int64_t i = std::min(next, g.m - kRows);  // the last rows, some again
+    by_rows<T, kWidest>({g.n, kRows, g.k, g.w, 1, g.w_row, static_cast<const T*>(g.a) + i, g.a_col, 1, turned, kRows});
+    T* c = static_cast<T*>(g.c) + i * g.c_row;
+    for (std::int64_t r = 0; r < kRows; ++r, c += g.c_row)
+      for (std::int64_t j = 0; j < g.n; ++j) c[j] = turned[j][r];
+  }
+}
+
 // A vector times a matrix in any order, and a matrix by rows times a vector, which is the same.
 template <class T>
 bool small(const Gemm& g) {
   constexpr auto kLeast = Packet<T, 16>::kSize;
+  if (g.w_col == 1 && g.n > 1 && g.n < Packet<T, kWidest>::kSize && g.a_row == 1 && g.m >= kNarrowRows &&
+      g.part_count == 1)
+    return narrow<T>(g), true;
   if (g.w_col == 1 && g.n >= kLeast) return by_rows<T, kWidest>(g), true;
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
     return by_rows<T, kWidest>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
