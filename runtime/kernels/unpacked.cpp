@@ -10,6 +10,7 @@ namespace shard::runtime {
 namespace {
 
 constexpr std::int64_t kLeastRows = 8;              // a kernel's, or it would make some again
+constexpr std::int64_t kMore = 3;                   // as many bytes of `w` as in other products: x would be copied
 constexpr std::int64_t kMultiplications = 1 << 19;  // multiplications that a task should do
 
 std::int64_t all_terms(const Unpacked& p) { return p.terms * static_cast<std::int64_t>(p.parts.size()); }
@@ -20,7 +21,7 @@ bool unpacked_pays(const Unpacked& p) {
   const bool wide = p.type == DType::F64;
   const std::int64_t item = wide ? 8 : 4;
   return (wide || p.type == DType::F32) && p.rows >= kLeastRows && p.columns * item >= 16 &&
-         p.columns * all_terms(p) * item <= vector_table().small;
+         p.columns * all_terms(p) * item <= kMore * vector_table().small;
 }
 
 void multiply_unpacked(const Unpacked& p, const void* a, const void* w, void* c, const Stop* stop) {

@@ -37,7 +37,7 @@ bool gemm_small_f64(const Gemm& g);
 void fourier_f32(const FourierPass<float>& pass);
 void fourier_f64(const FourierPass<double>& pass);
 #if defined(__AVX512F__)
-inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 20;
+inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 18;
 inline constexpr bool kPackedAlike = true;
 #else
 inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 17;
