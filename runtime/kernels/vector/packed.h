@@ -129,9 +129,13 @@ void pack(const typename Kind::Item* from, std::int64_t line, std::int64_t term,
   constexpr auto kItem = static_cast<std::int64_t>(sizeof(typename Kind::Item));
   const std::int64_t eights = lines / 8 * 8, squares = whole / 8 * 8;
   for (std::int64_t l = 0; l < eights; l += 8)
-    for (std::int64_t p = 0; p < squares; p += 8)
+    for (std::int64_t p = 0; p < squares; p += 8) {
+      if (Width == kTileRows && p % 16 == 0)
+#pragma GCC unroll 8
+        for (int r = 0; r < 8; ++r) __builtin_prefetch(from + (l + 8 + r) * line + p * Kind::kTerms);
       turn_eight<Word>(reinterpret_cast<const unsigned char*>(from + l * line + p * Kind::kTerms), line * kItem,
                        to + p * Width + l, Width);
+    }
   some(0, eights, squares, words);
   some(eights, lines, 0, words);
 }
