@@ -23,7 +23,7 @@ constexpr int kRegister = 32, kTileRows = 4, kTileRegisters = 3;
 #else
 constexpr int kRegister = 16, kTileRows = 4, kTileRegisters = 2;
 #endif
-constexpr std::int64_t kFewRows = 64, kWordsAhead = 24;
+constexpr std::int64_t kFewRows = 128, kWordsAhead = 24;
 constexpr std::int64_t kBlockRows = 240, kBlockWords = 384;  // of A: for the second cache
 constexpr std::int64_t kBlockColumns = 1920;
 
