@@ -237,6 +237,15 @@ TEST_CASE("nan and infinity go through products", "[matmul]") {
   CHECK(out.as<float>()[45] == 0);
 }
 
+TEST_CASE("integers of many columns and of several batches", "[matmul]") {
+  for (const DType t : {DType::I32, DType::U32, DType::I64}) {
+    Array a = random_array(t, {3, 19, 7}, 3), w = random_array(t, {3, 7, 530}, 4);
+    check_matmul(a.view(), w.view());
+    check_matmul(turned(a.view()), turned(w.view()));
+    check_matmul(a.view(), {t, {3, 7, 530}, {0, 530, 1}, w.data()});
+  }
+}
+
 TEST_CASE("integer products wrap, and the instruction set has a name", "[matmul]") {
   Array a(DType::I32, {1, 1, 2}), out(DType::I32, {1, 1, 1});
   fill(a.view(), 0, 1 << 30);

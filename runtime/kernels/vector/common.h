@@ -32,6 +32,7 @@ void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::in
 void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
 void gemm_bf16(const Gemm& g);
+void gemm_u32(const Gemm& g);
 bool gemm_small_f32(const Gemm& g);
 bool gemm_small_f64(const Gemm& g);
 void fourier_f32(const FourierPass<float>& pass);

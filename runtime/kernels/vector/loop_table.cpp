@@ -41,6 +41,7 @@ const VectorTable& table() {
                               gemm_f32,
                               gemm_f64,
                               bf16,
+                              gemm_u32,
                               gemm_small_f32,
                               gemm_small_f64,
                               kSmallProduct,

@@ -59,6 +59,7 @@ struct VectorTable {
   void (*gemm_f32)(const Gemm&);
   void (*gemm_f64)(const Gemm&);
   void (*gemm_bf16)(const Gemm&);  // C in f32; null where the machine has no instruction for it
+  void (*gemm_u32)(const Gemm&);   // of columns of W that lie one after the other
   // Of a `w` of few bytes; an element's bits hang on its row of `a` and its column of `w` alone. False: nothing was
   // done, as the operands lie in another way.
   bool (*gemm_small_f32)(const Gemm&);
