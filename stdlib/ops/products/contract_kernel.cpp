@@ -56,7 +56,7 @@ bool joins_out(const Dim& a, const Dim& b) { return a.out == b.out * b.size; }
 // Where only the outermost columns (or rows) keep an operand from lying as a matrix, as blocks of a weight that devices
 // share out do, they are products beside each other: that takes less than packing, if each is wide.
 void beside(Groups& g) {
-  constexpr std::int64_t kWide = 128;
+  constexpr std::int64_t kWide = 64;
   const bool x_sums = joined(g.summed, joins_x).size() <= 1, y_sums = joined(g.summed, joins_y).size() <= 1;
   if (!x_sums || !y_sums) return;
   const auto move_out = [&](Dims& dims, auto joins) {
