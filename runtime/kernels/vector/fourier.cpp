@@ -42,36 +42,67 @@ void four(const FourierPass<T>& f) {
   }
 }
 
-// N transforms, from element q on.
+// N transforms of an odd radix, from element q on. Elements k and radix - k go together, as their cosines are the same
+// and their sines opposite: a sum and a difference of them, multiplied once, serve two results.
 template <class T, int N>
-void any_of(const FourierPass<T>& f, std::int64_t p, std::int64_t q) {
-  for (std::int64_t t = 0; t < f.radix; ++t) {
-    T re[N] = {}, im[N] = {};
-    for (std::int64_t k = 0, turn = 0; k < f.radix; ++k, turn = turn + t < f.radix ? turn + t : turn + t - f.radix) {
-      const T *xr = f.xr + q + f.stride * (p + f.rest * k), *xi = f.xi + q + f.stride * (p + f.rest * k);
-      const T c = f.root_re[turn], s = f.root_im[turn];
+void odd(const FourierPass<T>& f, std::int64_t p, std::int64_t q) {
+  constexpr std::int64_t kMostPairs = 6;  // of radix 13
+  T sum_re[kMostPairs][N], sum_im[kMostPairs][N], less_re[kMostPairs][N], less_im[kMostPairs][N];
+  const std::int64_t pairs = f.radix / 2;
+  const T *xr = f.xr + q + f.stride * p, *xi = f.xi + q + f.stride * p;
+  T first_re[N], first_im[N];
 #pragma GCC ivdep
-      for (int i = 0; i < N; ++i) re[i] += xr[i] * c - xi[i] * s, im[i] += xr[i] * s + xi[i] * c;
+  for (int i = 0; i < N; ++i) first_re[i] = xr[i], first_im[i] = xi[i];
+  for (std::int64_t k = 0; k < pairs; ++k) {
+    const std::int64_t one = f.stride * f.rest * (k + 1), other = f.stride * f.rest * (f.radix - k - 1);
+#pragma GCC ivdep
+    for (int i = 0; i < N; ++i) {
+      sum_re[k][i] = xr[one + i] + xr[other + i], sum_im[k][i] = xi[one + i] + xi[other + i];
+      less_re[k][i] = xr[one + i] - xr[other + i], less_im[k][i] = xi[one + i] - xi[other + i];
+      first_re[i] += sum_re[k][i], first_im[i] += sum_im[k][i];
     }
+  }
+  const auto put = [&](std::int64_t t, const T* re, const T* im) {
     const T c = f.wr[f.radix * p + t], s = f.wi[f.radix * p + t];
     T *yr = f.yr + q + f.stride * (f.radix * p + t), *yi = f.yi + q + f.stride * (f.radix * p + t);
 #pragma GCC ivdep
     for (int i = 0; i < N; ++i) yr[i] = re[i] * c - im[i] * s, yi[i] = re[i] * s + im[i] * c;
+  };
+  put(0, first_re, first_im);
+  for (std::int64_t t = 1; t <= pairs; ++t) {
+    T even_re[N], even_im[N], odd_re[N] = {}, odd_im[N] = {};
+#pragma GCC ivdep
+    for (int i = 0; i < N; ++i) even_re[i] = xr[i], even_im[i] = xi[i];
+    for (std::int64_t k = 0; k < pairs; ++k) {
+      const T c = f.root_re[(k + 1) * t % f.radix], s = f.root_im[(k + 1) * t % f.radix];
+#pragma GCC ivdep
+      for (int i = 0; i < N; ++i) {
+        even_re[i] += sum_re[k][i] * c, even_im[i] += sum_im[k][i] * c;
+        odd_re[i] -= less_im[k][i] * s, odd_im[i] += less_re[k][i] * s;
+      }
+    }
+    T re[N], im[N];
+#pragma GCC ivdep
+    for (int i = 0; i < N; ++i) re[i] = even_re[i] + odd_re[i], im[i] = even_im[i] + odd_im[i];
+    put(t, re, im);
+#pragma GCC ivdep
+    for (int i = 0; i < N; ++i) re[i] = even_re[i] - odd_re[i], im[i] = even_im[i] - odd_im[i];
+    put(f.radix - t, re, im);
   }
 }
 
 template <class T>
-void any(const FourierPass<T>& f) {
+void all_odd(const FourierPass<T>& f) {
   for (std::int64_t p = 0; p < f.rest; ++p) {
     std::int64_t q = 0;
-    for (; q + 16 <= f.stride; q += 16) any_of<T, 16>(f, p, q);
-    for (; q < f.stride; ++q) any_of<T, 1>(f, p, q);
+    for (; q + 16 <= f.stride; q += 16) odd<T, 16>(f, p, q);
+    for (; q < f.stride; ++q) odd<T, 1>(f, p, q);
   }
 }
 
 template <class T>
 void pass(const FourierPass<T>& f) {
-  f.radix == 4 ? four(f) : f.radix == 2 ? two(f) : any(f);
+  f.radix == 4 ? four(f) : f.radix == 2 ? two(f) : all_odd(f);
 }
 
 }  // namespace
