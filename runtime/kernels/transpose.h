@@ -51,6 +51,11 @@ void transpose(const T* in, std::int64_t in_step, T* out, std::int64_t out_step,
     const T* from = in + i + j * in_step;
     T* to = out + i * out_step + j;
     if (h == kTile && w == kTile) {
+      // The lines that come next lie far apart: no processor foresees them.
+      const bool inside = (i + kTile) % kBlock != 0 && i + 2 * kTile <= rows;
+      const T* const next = inside ? to + kTile * out_step : to - i % kBlock * out_step + kBlock;
+      if (inside || j + kBlock + kTile <= columns)
+        for (std::int64_t a = 0; a < kTile; ++a) __builtin_prefetch(next + a * out_step, 1);
       transpose_square<T, kTile>(from, in_step, tile);
       for (std::int64_t a = 0; a < kTile; ++a) std::memcpy(to + a * out_step, tile[a], sizeof tile[a]);
     } else {
