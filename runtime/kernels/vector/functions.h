@@ -214,6 +214,29 @@ SHARD_LOOP F Cosh(F x) {
   return pick(a < 20.0f, 0.5f * (e + 1.0f / e), (0.5f * h) * h);
 }
 
+// log(1 + y) where `far` is not, else log(2 (1 + y)): of numbers whose square would be infinite.
+template <Single F>
+SHARD_LOOP F log1p_or_doubled(F y, const auto& far) {
+  return Log1p(y) + pick(far, F(0.693147181f), F(0.0f));
+}
+template <Single F>
+SHARD_LOOP F Asinh(F x) {
+  const F a = magnitude(x), z = a * a;
+  const auto far = a > 1e9f;
+  return with_sign(log1p_or_doubled(pick(far, a, a + z / (1.0f + root(z + 1.0f))), far), x);
+}
+template <Single F>
+SHARD_LOOP F Acosh(F x) {
+  const F t = x - 1.0f;
+  const auto far = t > 1e9f;
+  return log1p_or_doubled(pick(far, t, t + root(t * (t + 2.0f))), far);
+}
+template <Single F>
+SHARD_LOOP F Atanh(F x) {
+  const F a = magnitude(x);
+  return with_sign(0.5f * Log1p(2.0f * a / (1.0f - a)), x);
+}
+
 template <Single F>
 SHARD_LOOP F Erf(F x) {
   F c = pick(x > 4.0f, F(4.0f), x);
@@ -380,6 +403,9 @@ SHARD_LOOP double Tan(double x) { return tan(x); }
 SHARD_LOOP double Sinh(double x) { return sinh(x); }
 SHARD_LOOP double Cosh(double x) { return cosh(x); }
 SHARD_LOOP double Tanh(double x) { return tanh(x); }
+SHARD_LOOP double Asinh(double x) { return asinh(x); }
+SHARD_LOOP double Acosh(double x) { return acosh(x); }
+SHARD_LOOP double Atanh(double x) { return atanh(x); }
 SHARD_LOOP double Sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 SHARD_LOOP double Erf(double x) { return erf(x); }
 SHARD_LOOP double Erfc(double x) { return erfc(x); }
@@ -461,9 +487,6 @@ SHARD_BY_LIBRARY(Cbrt, cbrt)
 SHARD_BY_LIBRARY(Asin, asin)
 SHARD_BY_LIBRARY(Acos, acos)
 SHARD_BY_LIBRARY(Atan, atan)
-SHARD_BY_LIBRARY(Asinh, asinh)
-SHARD_BY_LIBRARY(Acosh, acosh)
-SHARD_BY_LIBRARY(Atanh, atanh)
 SHARD_BY_LIBRARY(Floor, __builtin_floor)
 SHARD_BY_LIBRARY(Ceil, __builtin_ceil)
 SHARD_BY_LIBRARY(Round, __builtin_rint)
