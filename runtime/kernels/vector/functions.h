@@ -62,10 +62,11 @@ SHARD_LOOP auto ring(Floating auto x) { return x; }
 
 template <class T>
 inline constexpr TypeSet kTypes = Integer<T> ? kIntegers : kFloats;
-// Circular functions of f32 have loops of their own (loops_f32.cpp).
+// Circular functions and remainders of f32 have loops of their own (loops_f32.cpp).
 template <class T>
 constexpr bool own_loop(Code code) {
-  return Floating<T> && sizeof(T) == 4 && (code == Code::Sin || code == Code::Cos || code == Code::Tan);
+  return Floating<T> && sizeof(T) == 4 &&
+         (code == Code::Sin || code == Code::Cos || code == Code::Tan || code == Code::Mod || code == Code::FloorDiv);
 }
 
 // ---- all numbers
@@ -493,11 +494,9 @@ SHARD_BY_LIBRARY(Round, __builtin_rint)
 #undef SHARD_BY_LIBRARY
 SHARD_LOOP float Atan2(float x, float y) { return atan2f(x, y); }
 SHARD_LOOP double Atan2(double x, double y) { return atan2(x, y); }
-SHARD_LOOP float remainder(float x, float y) { return fmodf(x, y); }
-SHARD_LOOP double remainder(double x, double y) { return fmod(x, y); }
 
 // Whether a remainder that is not 0 has the other sign than the divisor.
-SHARD_LOOP bool crosses(auto r, auto y) { return r != 0 && (r < 0) != (y < 0); }
+SHARD_LOOP bool crosses(auto r, auto y) { return (r != 0) & ((r < 0) != (y < 0)); }
 
 SHARD_LOOP auto Abs(Floating auto x) { return magnitude(x); }
 SHARD_LOOP auto Rsqrt(Floating auto x) { return 1 / Sqrt(x); }
@@ -506,17 +505,17 @@ SHARD_LOOP auto IsNan(Floating auto x) { return x != x; }
 SHARD_LOOP auto IsInf(Floating auto x) { return magnitude(x) == kInf; }
 SHARD_LOOP auto IsFinite(Floating auto x) { return magnitude(x) < kInf; }
 SHARD_LOOP auto Div(Floating auto x, Floating auto y) { return x / y; }
-// As JAX's: the quotient is made of the remainder, so that x == (x // y) * y + x % y.
-template <Floating T>
-requires std::is_floating_point_v<T> SHARD_LOOP T Mod(T x, T y) {
-  const T r = remainder(x, y);
-  return crosses(r, y) ? r + y : r;
+// As JAX's: the quotient is made of the remainder r, so that x == (x // y) * y + x % y.
+template <class T>
+SHARD_LOOP T mod_of(T, T y, T r) {
+  return pick(crosses(r, y), r + y, r);
 }
-template <Floating T>
-requires std::is_floating_point_v<T> SHARD_LOOP T FloorDiv(T x, T y) {
-  if (y == T{0}) return x / y;
-  const T r = remainder(x, y), q = (x - r) / y;
-  return Round(crosses(r, y) ? q - T{1} : q);
+template <class T>
+SHARD_LOOP T floor_div_of(T x, T y, T r) {
+  const T q = (x - r) / y;
+  return pick(y == T{0}, x / y, Round(pick(crosses(r, y), q - T{1}, q)));
 }
+SHARD_LOOP double Mod(double x, double y) { return mod_of(x, y, fmod(x, y)); }
+SHARD_LOOP double FloorDiv(double x, double y) { return floor_div_of(x, y, fmod(x, y)); }
 
 }  // namespace shard::runtime::SHARD_ISA::codes
