@@ -185,6 +185,30 @@ TEST_CASE("special values", "[elementwise]") {
   }
 }
 
+TEST_CASE("remainders of f32 are exact", "[elementwise]") {  // fmod of f64 is, and has the remainder of f32
+  std::mt19937 rng(8);
+  std::uniform_real_distribution<double> size(-30, 30), digits(-3, 3), quotient(-4, 9);
+  std::vector<double> x, y;
+  for (int i = 0; i < 20000; ++i) {
+    const double z = digits(rng) * std::pow(10.0, size(rng)), least = i < 10000 ? 0 : i % 100 == 0 ? 12 : -4;
+    x.push_back(static_cast<float>(z));
+    y.push_back(static_cast<float>(z / std::pow(10.0, std::max(least, quotient(rng))) * digits(rng)));
+    if (y.back() == 0) y.back() = 1;
+  }
+  Array a = of(DType::F32, x), b = of(DType::F32, y), mod = binary(Code::Mod, a, b),
+        floor = binary(Code::FloorDiv, a, b);
+  int wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto r = static_cast<float>(std::fmod(x[i], y[i])), u = static_cast<float>(x[i]),
+               v = static_cast<float>(y[i]);
+    const bool crosses = r != 0 && (r < 0) != (v < 0);
+    const float q = (u - r) / v;
+    wrong += mod.as<float>()[i] != (crosses ? r + v : r);
+    wrong += floor.as<float>()[i] != std::rint(crosses ? q - 1 : q);
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("integers at their edges", "[elementwise]") {
   const double low = -2147483648.0, high = 2147483647.0;
   CHECK(two(Code::Add, DType::I32, {high, low, 1}, {1, -1, 2}) == std::vector<double>{low, high, 3});
