@@ -20,7 +20,9 @@ constexpr std::int64_t kWorkBytes = 1 << 20;  // of the lines that go together: 
 struct Rotation {
   double re, im;
 };
-Rotation rotation(std::int64_t k, std::int64_t n) {  // exp(-2 pi i k / n)
+Rotation rotation(std::int64_t k, std::int64_t n) {  // exp(-2 pi i k / n), quarters exactly
+  constexpr Rotation kQuarters[] = {{1, 0}, {0, -1}, {-1, 0}, {0, 1}};
+  if (4 * (k % n) % n == 0) return kQuarters[4 * (k % n) / n];
   const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
   return {std::cos(angle), -std::sin(angle)};
 }
@@ -105,7 +107,7 @@ void Fourier::by_half(T** x, T** y, std::int64_t count) const {
       const T even_re = (zr[q] + wr[q]) / 2, even_im = (zi[q] - wi[q]) / 2, odd_re = (zi[q] + wi[q]) / 2,
               odd_im = (wr[q] - zr[q]) / 2;
       const T sum_re = even_re + (odd_re * c - odd_im * s), sum_im = even_im + (odd_im * c + odd_re * s);
-      other_re[q] = sum_re, other_im[q] = -sum_im;
+      other_re[q] = sum_re, other_im[q] = T{} - sum_im;
       re[q] = sum_re, im[q] = sum_im;
     }
   }
