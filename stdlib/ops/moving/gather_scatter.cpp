@@ -278,8 +278,13 @@ Var take_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, 
   Expr index{b, n.in[1]};
   if (text_or(attrs, "bounds", "clamp") == "clamp")
     index = minimum(maximum(index, index.number(0)), index.number(static_cast<double>(want.shape[p.axis] - 1)));
-  Attrs made = written_along(attrs.integer("axis"), "add", integer_or(attrs, "batch", 0));
-  if (auto out = wanted_layout(b, want, ct)) made.set("out", *out);
+  const auto out = wanted_layout(b, want, ct);
+  const auto batch = integer_or(attrs, "batch", 0);
+  // One position of each line, as a loss takes the score of the right class: no zeros are written first.
+  if (!out && batch == want.rank() - 1 && n.call.in[1].rank() == want.rank() && n.call.in[1].shape.back() == 1)
+    return select(eq(positions_along(b, want.shape.back(), 1, -1), index), Expr{b, ct[0]}, 0.0);
+  Attrs made = written_along(attrs.integer("axis"), "add", batch);
+  if (out) made.set("out", *out);
   return b.call("scatter_rows", {ir::zeros(b, want), index, ct[0]}, made);
 }
 
