@@ -34,7 +34,8 @@ void gemm_u32(const Gemm& g) {
   for (std::int64_t from = 0; from < g.n; from += kColumns) {
     const std::int64_t columns = std::min(kColumns, g.n - from);
     Word* c = static_cast<Word*>(g.c) + from;
-    for (std::int64_t i = 0; i < g.m; ++i) std::memset(c + i * g.c_row, 0, static_cast<std::size_t>(columns) * sizeof(Word));
+    for (std::int64_t i = 0; i < g.m; ++i)
+      std::memset(c + i * g.c_row, 0, static_cast<std::size_t>(columns) * sizeof(Word));
     const Word* w = static_cast<const Word*>(g.w) + from;
     std::int64_t p = 0;
     for (; p + kTerms <= g.k; p += kTerms, w += kTerms * g.w_row) add_rows<kTerms>(g, p, w, columns, c);
