@@ -22,14 +22,24 @@ struct Rotation {
 };
 Rotation rotation(std::int64_t k, std::int64_t n) {  // exp(-2 pi i k / n), quarters exactly
   constexpr Rotation kQuarters[] = {{1, 0}, {0, -1}, {-1, 0}, {0, 1}};
-  if (4 * (k % n) % n == 0) return kQuarters[4 * (k % n) / n];
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
+  k %= n;
+  if (4 * k % n == 0) return kQuarters[4 * k / n];
+  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
   return {std::cos(angle), -std::sin(angle)};
 }
 
 }  // namespace
 
-Fourier::Fourier(std::int64_t n) : n_(n) {
+Fourier::Fourier(std::int64_t n) : Fourier(n, Alone()) {
+  if (inner_ || n % 2 != 0) return;
+  half_.reset(new Fourier(n / 2, Alone()));
+  for (std::int64_t k = 0; k <= n / 2; ++k) {
+    const Rotation w = rotation(k, n);
+    turns_.re.push_back(w.re), turns_.im.push_back(w.im);
+  }
+}
+
+Fourier::Fourier(std::int64_t n, Alone) : n_(n) {
   std::vector<std::int64_t> radices;
   std::int64_t left = n;
   for (std::int64_t r : {4, 2, 3, 5, 7, 11, 13})
@@ -37,7 +47,7 @@ Fourier::Fourier(std::int64_t n) : n_(n) {
   if (left > 1) {
     std::int64_t wide = 1;
     while (wide < 2 * n - 1) wide *= 2;
-    inner_ = std::make_unique<Fourier>(wide);
+    inner_.reset(new Fourier(wide, Alone()));
     std::vector<double> re(static_cast<std::size_t>(wide), 0), im(re), work_re(re), work_im(re);
     for (std::int64_t j = 0; j < n; ++j) {
       const Rotation w = rotation(j * j % (2 * n), 2 * n);
@@ -61,12 +71,6 @@ Fourier::Fourier(std::int64_t n) : n_(n) {
       for (std::int64_t t = 0; t < r; ++t) add(rotation(p * t, length));
     length = s.rest;
     stages_.push_back(std::move(s));
-  }
-  if (n % 2 != 0) return;
-  half_ = std::make_unique<Fourier>(n / 2);
-  for (std::int64_t k = 0; k <= n / 2; ++k) {
-    const Rotation w = rotation(k, n);
-    turns_.re.push_back(w.re), turns_.im.push_back(w.im);
   }
 }
 
@@ -166,10 +170,11 @@ void scatter(const Lines& l, const W* side, T* data) {
 }  // namespace
 
 template <class T, class W>
-void Fourier::groups(const View* in, const View* out, std::int64_t lanes, bool real, std::int64_t lo,
-                     std::int64_t hi) const {
+void Fourier::groups(const View* in, const View* out, std::int64_t lanes, std::int64_t lo, std::int64_t hi) const {
   const std::int64_t size = (inner_ ? inner_->n_ : n_) * lanes, lines = numel(in[0].shape) / n_;
   const std::unique_ptr<W[]> memory(new W[static_cast<std::size_t>(4 * size)]);
+  const auto& im = in[1].strides;
+  const bool real = half_ && in[1].as<const T>()[0] == 0 && std::count(im.begin(), im.end(), 0) == std::ssize(im);
   Nest<4> nest;
   for (std::size_t d = 0; d + 1 < in[0].shape.size(); ++d)
     nest.add(in[0].shape[d], {in[0].strides[d], in[1].strides[d], out[0].strides[d], out[1].strides[d]});
@@ -182,16 +187,16 @@ void Fourier::groups(const View* in, const View* out, std::int64_t lanes, bool r
       of[v].count = count, of[v].n = n_, of[v].step = (v < 2 ? in[v] : out[v - 2]).strides.back();
     for (std::int64_t q = 0; q < count; ++q, line.next())
       for (std::size_t v = 0; v < 4; ++v) of[v].first[q] = line.offset[v];
-    if (real)
-      gather(of[0], in[0].as<const T>(), y[0]);
-    else
-      for (std::size_t part : {0, 1}) gather(of[part], in[part].as<const T>(), x[part]);
     if (real) {
+      gather(of[0], in[0].as<const T>(), y[0]);
       by_half(x, y, count);
-    } else if constexpr (sizeof(W) == 8) {
-      inner_ ? by_chirp(x, y, count) : transform(x, y, count);
     } else {
-      transform(x, y, count);
+      for (std::size_t part : {0, 1}) gather(of[part], in[part].as<const T>(), x[part]);
+      if constexpr (sizeof(W) == 8) {
+        inner_ ? by_chirp(x, y, count) : transform(x, y, count);
+      } else {
+        transform(x, y, count);
+      }
     }
     for (std::size_t part : {0, 1}) scatter(of[2 + part], x[part], out[part].as<T>());
   }
@@ -206,13 +211,10 @@ void Fourier::run(const View& re, const View& im, const View& out_re, const View
   std::int64_t lanes = kMostLanes;
   while (lanes > kLeastLanes && lanes * each > kWorkBytes) lanes /= 2;
   const std::int64_t grain = std::max<std::int64_t>(1, (1 << 14) / (n_ * lanes));
-  const bool real = half_ && std::all_of(im.strides.begin(), im.strides.end(), [](std::int64_t s) { return s == 0; }) &&
-                    (wide ? *im.as<const double>() == 0 : *im.as<const float>() == 0);
   spread((lines + lanes - 1) / lanes, grain,
          [&](std::int64_t lo, std::int64_t hi) {
-           if (wide) return groups<double, double>(in, out, lanes, real, lo, hi);
-           inner_ ? groups<float, double>(in, out, lanes, real, lo, hi)
-                  : groups<float, float>(in, out, lanes, real, lo, hi);
+           if (wide) return groups<double, double>(in, out, lanes, lo, hi);
+           inner_ ? groups<float, double>(in, out, lanes, lo, hi) : groups<float, float>(in, out, lanes, lo, hi);
          },
          stop);
 }

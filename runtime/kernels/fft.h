@@ -26,8 +26,10 @@ class Fourier {
     Turns<double> wide;        // by k of radix; then by p * t of radix * rest, t fastest
     Turns<float> narrow;
   };
+  struct Alone {};
+  Fourier(std::int64_t n, Alone);  // of complex lines only, as part of another
   template <class T, class W>
-  void groups(const View* in, const View* out, std::int64_t lanes, bool real, std::int64_t lo, std::int64_t hi) const;
+  void groups(const View* in, const View* out, std::int64_t lanes, std::int64_t lo, std::int64_t hi) const;
   template <class T>
   void transform(T** x, T** y, std::int64_t count) const;
   template <class T>
