@@ -167,7 +167,7 @@ void in_parts(const Gemm& whole, std::int64_t item, std::int64_t sum, Kernel ker
 bool far_apart(const Product& p, std::int64_t item) {
   return p.a.row == 1 && p.a.col * item % 1024 == 0 && p.k >= 128 && p.n >= 64 && p.w.col == 1;
 }
-// Or many such terms beside a wide `w`: slower as they lie than packed.
+// Or many such terms beside a wide `w`, or so many that caches keep none: slower as they lie than packed.
 bool shall_pack(const Product& p, std::int64_t item) {
   return far_apart(p, item) ||
          (p.a.row == 1 && p.a.col != 1 && p.m > 64 && p.n >= 64 && (p.w.row * item > 1024 || p.k >= 1024));

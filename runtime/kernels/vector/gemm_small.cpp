@@ -184,13 +184,13 @@ constexpr std::int64_t kNarrowRows = 64;
 // Few columns of many rows that lie beside each other: the transposed product, whose lines are long, piece by piece.
 template <class T>
 void narrow(const Gemm& g) {
-  constexpr std::int64_t kRows = kNarrowRows, kMost = Packet<T, kWidest>::kSize;
-  alignas(64) T turned[kMost][kRows];
-  for (std::int64_t next = 0; next < g.m; next += kRows) {
-    const std::int64_t i = std::min(next, g.m - kRows);  // the last rows, some again
-    by_rows<T, kWidest>({g.n, kRows, g.k, g.w, 1, g.w_row, static_cast<const T*>(g.a) + i, g.a_col, 1, turned, kRows});
+  alignas(64) T turned[Packet<T, kWidest>::kSize][kNarrowRows];
+  for (std::int64_t next = 0; next < g.m; next += kNarrowRows) {
+    const std::int64_t i = std::min(next, g.m - kNarrowRows);  // the last rows, some again
+    const T* a = static_cast<const T*>(g.a) + i;
+    by_rows<T, kWidest>({g.n, kNarrowRows, g.k, g.w, 1, g.w_row, a, g.a_col, 1, turned, kNarrowRows});
     T* c = static_cast<T*>(g.c) + i * g.c_row;
-    for (std::int64_t r = 0; r < kRows; ++r, c += g.c_row)
+    for (std::int64_t r = 0; r < kNarrowRows; ++r, c += g.c_row)
       for (std::int64_t j = 0; j < g.n; ++j) c[j] = turned[j][r];
   }
 }

@@ -39,7 +39,7 @@ static void divided(const void* a, const void* b, const void*, void* out, std::i
   const float *x = static_cast<const float*>(a), *y = static_cast<const float*>(b);
   by_groups(
       static_cast<float*>(out), n,
-      [=](std::int64_t i) { return (magnitude(x[i]) < 5e8f * magnitude(y[i])) & (magnitude(y[i]) < kInf); },
+      [=](std::int64_t i) { return (magnitude(x[i]) < 5e8f * magnitude(y[i])) & IsFinite(y[i]); },
       [=](std::int64_t i) { return Of(x[i], y[i], short_remainder(x[i], y[i])); },
       [=](std::int64_t i) { return Of(x[i], y[i], fmodf(x[i], y[i])); });
 }
