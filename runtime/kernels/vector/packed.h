@@ -127,10 +127,11 @@ void pack(const typename Kind::Item* from, std::int64_t line, std::int64_t term,
   }
   if (term != 1) return some(0, lines, 0, words);
   constexpr auto kItem = static_cast<std::int64_t>(sizeof(typename Kind::Item));
+  constexpr std::int64_t kLineWords = 64 / (kItem * Kind::kTerms);  // of a line of the cache
   const std::int64_t eights = lines / 8 * 8, squares = whole / 8 * 8;
   for (std::int64_t l = 0; l < eights; l += 8)
     for (std::int64_t p = 0; p < squares; p += 8) {
-      if (Width == kTileRows && p % 16 == 0)
+      if (Width == kTileRows && p % kLineWords == 0)
 #pragma GCC unroll 8
         for (int r = 0; r < 8; ++r) __builtin_prefetch(from + (l + 8 + r) * line + p * Kind::kTerms);
       turn_eight<Word>(reinterpret_cast<const unsigned char*>(from + l * line + p * Kind::kTerms), line * kItem,
