@@ -2,10 +2,12 @@
 // more lines than go together.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "runtime/kernels/fft.h"
+#include "runtime/kernels/kernels.h"
 #include "tests/runtime/arrays.h"
 
 using namespace shard::runtime;
