@@ -1,5 +1,6 @@
 #include "interpreter/ir/attrs.h"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 
@@ -59,24 +60,38 @@ bool operator==(const Layout& a, const Layout& b) {
 }
 
 Attrs::Attrs(std::initializer_list<Item> items) {
+  if (items.size()) own().reserve(items.size());
   for (const auto& [name, value] : items) set(name, value);
 }
 
+Attrs::Items& Attrs::own() {
+  if (!items_)
+    items_ = std::make_shared<Items>();
+  else if (items_.use_count() > 1)
+    items_ = std::make_shared<Items>(*items_);
+  return *items_;
+}
+
 void Attrs::set(std::string_view name, AttrValue value) {
-  for (auto& [n, v] : items_)
+  Items& items = own();
+  for (auto& [n, v] : items)
     if (n == name) {
       v = std::move(value);
       return;
     }
-  items_.emplace_back(std::string(name), std::move(value));
+  items.emplace_back(std::string(name), std::move(value));
 }
 
 void Attrs::erase(std::string_view name) {
-  std::erase_if(items_, [&](const auto& item) { return item.first == name; });
+  if (find(name)) std::erase_if(own(), [&](const auto& item) { return item.first == name; });
+}
+
+bool Attrs::operator==(const Attrs& other) const {
+  return items_ == other.items_ || std::equal(begin(), end(), other.begin(), other.end());
 }
 
 const AttrValue* Attrs::find(std::string_view name) const {
-  for (const auto& [n, v] : items_)
+  for (const auto& [n, v] : *this)
     if (n == name) return &v;
   return nullptr;
 }

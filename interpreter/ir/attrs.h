@@ -79,14 +79,16 @@ class Attrs {
   const Pairs& pairs(std::string_view name) const;
   runtime::DType dtype(std::string_view name) const;
   const Layout& layout(std::string_view name) const;
-  bool empty() const { return items_.empty(); }
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
-  bool operator==(const Attrs&) const = default;
+  bool empty() const { return !items_ || items_->empty(); }
+  const auto* begin() const { return items_ ? items_->data() : nullptr; }
+  const auto* end() const { return items_ ? items_->data() + items_->size() : nullptr; }
+  bool operator==(const Attrs& other) const;
 
  private:
+  using Items = std::vector<std::pair<std::string, AttrValue>>;
   const AttrValue& need(std::string_view name) const;
-  std::vector<std::pair<std::string, AttrValue>> items_;
+  Items& own();
+  std::shared_ptr<Items> items_;  // shared by copies until one of them is changed: passes copy nodes and change few
 };
 
 // Of a `shard` at the border between code whose axes have other kinds (`auto fn`, `explicit fn`): the value comes from
