@@ -18,9 +18,6 @@ namespace {
 
 using ir::FactorKind;
 
-// 1 one-use pass-through and edges, 2 all pass-through, 3 pass factors of all, 4 all factors, 5 broadcasts forward
-constexpr int kLevels = 5;
-
 struct Offer {
   int factor;
   Axes axes;           // the list that the source has, longer than the target's
@@ -37,26 +34,42 @@ class Propagation {
   void run() {
     std::set<std::pair<int, int>> open;
     auto enter = [&](int item) {
-      for (int level = flow_.items[static_cast<std::size_t>(item)].level; level <= kLevels; ++level)
-        open.emplace(level, item);
+      for (int level : levels_of(flow_.items[static_cast<std::size_t>(item)])) open.emplace(level, item);
     };
-    std::map<std::pair<const Scope*, int>, std::vector<int>> users;
+    std::map<const Scope*, std::vector<std::vector<int>>> users;  // items by Var::id
     for (int i = 0; i < static_cast<int>(flow_.items.size()); ++i) {
       enter(i);
-      for (const FlowValue& v : flow_.items[static_cast<std::size_t>(i)].values)
-        users[{v.scope, v.var.id}].push_back(i);
+      for (const FlowValue& v : flow_.items[static_cast<std::size_t>(i)].values) {
+        auto& of = users[v.scope];
+        of.resize(v.scope->of.size());
+        of[at(v.var)].push_back(i);
+      }
     }
     while (!open.empty()) {
       auto [level, item] = *open.begin();
       open.erase(open.begin());
       changed_.clear();
       visit(flow_.items[static_cast<std::size_t>(item)], level);
-      for (const auto& value : changed_)
-        for (int user : users[value]) enter(user);
+      for (const auto& [scope, var] : changed_)
+        for (int user : users[scope][at(var)]) enter(user);
     }
   }
 
  private:
+  // Levels: 1 one-use pass-through and edges, 2 all pass-through, 3 pass factors of all, 4 all factors, 5 broadcasts
+  // forward. An item is looked at where it joins, and at each higher level that lets more of it through (offers_to).
+  static std::vector<int> levels_of(const FlowItem& item) {
+    std::vector<int> out{item.level};
+    const auto& all = item.rule->factors;
+    if (item.level < 4 &&
+        !std::all_of(all.begin(), all.end(), [](const auto& f) { return f.kind == FactorKind::Pass; }))
+      out.push_back(4);
+    if (item.level < 5 && (item.repeats || std::any_of(item.values.begin(), item.values.end(),
+                                                       [](const FlowValue& v) { return v.repeated; })))
+      out.push_back(5);
+    return out;
+  }
+
   static Sharding& layout(const FlowValue& v) { return v.scope->of[at(v.var)]; }
 
   // What the inside of per-device code sees of a layout: nothing where it does not begin with the axes of the spec.
@@ -104,7 +117,7 @@ class Propagation {
         }
       if (!grown) return;
       known[t] = factors_of(item, item.values[t]);
-      changed_.emplace_back(item.values[t].scope, item.values[t].var.id);
+      changed_.emplace_back(item.values[t].scope, item.values[t].var);
     };
     for (std::size_t t = 0; t < item.values.size(); ++t)
       if (item.values[t].result || item.edge) grow(t);
@@ -186,7 +199,7 @@ class Propagation {
   DataFlow& flow_;
   const Mesh& mesh_;
   bool uneven_;
-  std::vector<std::pair<const Scope*, int>> changed_;  // by the item that was looked at last
+  std::vector<std::pair<const Scope*, ir::Var>> changed_;  // by the item that was looked at last
 };
 
 Layouts layouts_of(const Scope& s) {
