@@ -81,10 +81,10 @@ Var Builder::param(Type type) {
   return v;
 }
 
-Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions,
-                     std::vector<Type> result_types, std::shared_ptr<const FactorRule> rule) {
+const Vars& Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions,
+                            std::vector<Type> result_types, std::shared_ptr<const FactorRule> rule) {
   runtime::Stop::ask_here();
-  Node n;
+  Node& n = graph_.nodes.emplace_back();
   n.op = &op;
   n.attrs = std::move(attrs);
   if (barrier_ && !n.attrs.has("barrier")) n.attrs.set("barrier", barrier_);
@@ -93,12 +93,17 @@ Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<Grap
   n.regions = std::move(regions);
   n.span = span_;
   n.rule = std::move(rule);
+  n.outputs.reserve(result_types.size());
   for (Type& t : result_types) {
     n.outputs.push_back(Var{static_cast<std::int32_t>(graph_.types.size())});
     graph_.types.push_back(std::move(t));
   }
-  graph_.nodes.push_back(std::move(n));
-  return graph_.nodes.back().outputs;
+  return n.outputs;
+}
+
+void Builder::expect(const Graph& g) {
+  graph_.nodes.reserve(g.nodes.size());
+  graph_.types.reserve(g.types.size());
 }
 
 Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, std::vector<GraphRef> regions) {

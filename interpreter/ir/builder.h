@@ -25,9 +25,11 @@ class Builder {
   Var emit1(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs = {});  // the only result
   Var call(std::string_view name, std::initializer_list<Var> operands,
            Attrs attrs = {});  // rows calling rows, by name (stdlib only)
-  // Appends a node whose result types are known (passes that move nodes between graphs: GraphCopy).
-  Vars append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions, std::vector<Type> result_types,
-              std::shared_ptr<const FactorRule> rule = {});
+  // Appends a node whose result types are known (passes that move nodes between graphs: GraphCopy); gives its results,
+  // which lie there until the next.
+  const Vars& append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions,
+                     std::vector<Type> result_types, std::shared_ptr<const FactorRule> rule = {});
+  void expect(const Graph& g);  // as much will be appended
   // Appends all nodes of `g` with its parameters replaced; gives what its results became.
   Vars inline_graph(const Graph& g, std::span<const Var> arguments);
 
@@ -89,7 +91,9 @@ class WhyScope {  // says for a block why its collectives are there (why.h); wit
 // Nodes of a graph on their way into a builder, one after another, with what each of its values has become there.
 class GraphCopy {
  public:
-  GraphCopy(Builder& to, const Graph& from) : now(from.types.size()), b_(to), g_(from) {}
+  GraphCopy(Builder& to, const Graph& from) : now(from.types.size()), b_(to), g_(from) {
+    if (to.size() == 0) to.expect(from);
+  }
   void params();  // become parameters
   Var& operator[](Var v) { return now[at(v)]; }
   Vars operator()(const Vars& vars) const;

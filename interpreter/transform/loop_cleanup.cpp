@@ -21,7 +21,7 @@ GraphRef without(const ir::OpTable& table, const Graph& g, const Marks& keep_par
   less.results.clear();
   for (std::size_t i = 0; i < g.results.size(); ++i)
     if (keep_result[i]) less.results.push_back(g.results[i]);
-  less = without_dead_code(table, less);
+  less = without_dead_code(table, std::move(less));
   Vars params;
   for (std::size_t i = 0; i < less.params.size(); ++i)
     if (keep_param[i]) params.push_back(less.params[i]);
@@ -209,7 +209,13 @@ class Hoister {
 
 }  // namespace
 
-Graph trim_loops(const ir::OpTable& table, const Graph& graph) { return Trimmer(table, graph).run(); }
-Graph hoist_invariants(const ir::OpTable& table, const Graph& graph) { return Hoister(table, graph).run(); }
+Graph trim_loops(const ir::OpTable& table, Graph graph) {
+  if (!has_regions(graph)) return graph;
+  return Trimmer(table, graph).run();
+}
+Graph hoist_invariants(const ir::OpTable& table, Graph graph) {
+  if (!has_regions(graph)) return graph;
+  return Hoister(table, graph).run();
+}
 
 }  // namespace shard::transform

@@ -29,9 +29,9 @@ std::optional<ir::Graph> without_cut_pads(const ir::OpTable& table, const ir::Gr
 
 // ---- loop_cleanup.cpp: loops and branches made smaller, before propagation.
 // Results that nobody uses, and what only they need, go: steps, carries and results of branches.
-ir::Graph trim_loops(const ir::OpTable& table, const ir::Graph& graph);
+ir::Graph trim_loops(const ir::OpTable& table, ir::Graph graph);
 // What does not change in a loop is computed before it, where that makes nothing larger.
-ir::Graph hoist_invariants(const ir::OpTable& table, const ir::Graph& graph);
+ir::Graph hoist_invariants(const ir::OpTable& table, ir::Graph graph);
 
 // ---- partition.cpp
 // From a global graph with layouts to the program of one device: local shapes, explicit collectives (`uneven`: blocks

@@ -61,7 +61,7 @@ ir::Graph before_layouts(const ir::OpTable& table, const ir::Graph& graph, const
     whole = simplify(table, *cut);
     after("cut pads", whole, options);
   }
-  whole = hoist_invariants(table, trim_loops(table, whole));
+  whole = hoist_invariants(table, trim_loops(table, std::move(whole)));
   after("loops", whole, options);
   return whole;
 }

@@ -101,7 +101,9 @@ class ConstantSplitter {
 
 }  // namespace
 
-Graph inline_calls(const ir::OpTable& table, const Graph& graph) { return Inliner(table).run(graph); }
+Graph inline_calls(const ir::OpTable& table, const Graph& graph) {
+  return has_regions(graph) ? Inliner(table).run(graph) : graph;
+}
 Graph split_constants(const ir::OpTable& table, const Graph& graph) { return ConstantSplitter(table, graph).run(); }
 
 Graph on_one_device(const ir::OpTable& table, const Graph& graph) {

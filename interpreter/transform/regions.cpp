@@ -84,9 +84,11 @@ ir::Builder builder_like(const ir::OpTable& table, const Graph& like) {
   return b;
 }
 
-Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> params, std::span<const Var> results,
-              bool effects) {
-  Marks given = marks_of(g, params), there = given, need = marks_of(g, results);
+namespace {
+
+// The nodes that `extract` takes.
+Marks taken(const Graph& g, const Marks& given, std::span<const Var> results, bool effects) {
+  Marks there = given, need = marks_of(g, results);
   for (const Node& n : g.nodes)
     if (all(there, n.inputs))
       for (Var v : n.outputs) there[at(v)] = 1;
@@ -99,6 +101,14 @@ Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> par
     take[i] = 1;
     for (Var v : n.inputs) need[at(v)] = 1;
   }
+  return take;
+}
+
+}  // namespace
+
+Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> params, std::span<const Var> results,
+              bool effects) {
+  const Marks given = marks_of(g, params), take = taken(g, given, results, effects);
   ir::Builder b = builder_like(table, g);
   ir::GraphCopy now(b, g);
   for (Var p : params) now[p] = b.param(g.type(p));
@@ -131,7 +141,13 @@ std::optional<Graph> with_regions(const Graph& g, const std::function<std::optio
   return out;
 }
 
-Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
+bool has_regions(const Graph& g) {
+  return std::any_of(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return !n.regions.empty(); });
+}
+
+Graph without_dead_code(const ir::OpTable& table, Graph g) {
+  const Marks take = taken(g, marks_of(g, g.params), g.results, true);
+  if (std::find(take.begin(), take.end(), 0) == take.end()) return g;
   return extract(table, g, g.params, g.results, true);
 }
 

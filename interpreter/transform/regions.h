@@ -33,7 +33,8 @@ ir::Graph extract(const ir::OpTable& table, const ir::Graph& g, std::span<const 
 // The graph with each region as `change` has it; nothing where it changes none.
 std::optional<ir::Graph> with_regions(const ir::Graph& g,
                                       const std::function<std::optional<ir::Graph>(const ir::Graph&)>& change);
-ir::Graph without_dead_code(const ir::OpTable& table, const ir::Graph& g);  // effects stay
+bool has_regions(const ir::Graph& g);
+ir::Graph without_dead_code(const ir::OpTable& table, ir::Graph g);  // effects stay
 
 // Which values a backward part must be handed. `late`: values that only the backward part has; `results`: those that it
 // must give; `free`: values that it has anyhow; `steady`: values that need not be stored a turn of the loop (may be
