@@ -304,12 +304,11 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
       o.lanes = std::exchange(scratch_bytes, scratch_bytes + Leaves::kLanes * 8);
       least = std::lcm(leaves.together(count), row);
     }
-  few = count <= kLeastTile && row == 1 && slot.size() <= kFewRegisters &&
-        slot_bytes * static_cast<std::size_t>(kLeastTile) <= kFewBytes &&
+  few = count <= kFew && row == 1 && slot.size() <= kFewRegisters && slot_bytes * few_room() <= kFewBytes &&
         std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; }) &&
         std::all_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.lines.length == 0; });
   for (const Constant& c : constants)
-    for (std::int64_t i = 0; few && i < kLeastTile; ++i)
+    for (std::size_t i = 0; few && i < few_room(); ++i)
       filled.insert(filled.end(), c.value.begin(), c.value.begin() + c.item);
 }
 

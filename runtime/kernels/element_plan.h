@@ -75,7 +75,8 @@ struct ElementPlan {
   static constexpr std::int64_t kPart = 256;  // elements of a long row that steps without reductions take at a time
   static constexpr std::int64_t kLeastTile = 16;
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
-  static constexpr std::size_t kFewBytes = 4 * 1024;   // of slots for kLeastTile elements
+  static constexpr std::int64_t kFew = 256;
+  static constexpr std::size_t kFewBytes = 16 * 1024;  // of their slots
   static constexpr std::size_t kFewRegisters = 128;
   static constexpr std::size_t kCycles = 8;                           // inputs at most
   static constexpr std::int64_t kPanel = 16, kPanelLine = 16 * 1024;  // lines; their length at most, in bytes
@@ -83,8 +84,8 @@ struct ElementPlan {
   std::int64_t count = 1, tile = kTile;
   std::int64_t least = 1;  // elements, or a multiple, that one thread does all of
   std::int64_t row = 1;    // elements of a row; a tile is of whole rows
-  // There are at most kLeastTile elements, as in loops of small things, and nothing is to be brought together: then
-  // `filled` has each constant that often.
+  // There are at most kFew elements, as in loops of small things, and nothing is to be brought together: then `filled`
+  // has each constant for all of them.
   bool few = false;
   std::vector<unsigned char> filled;
   std::int64_t cost = 1;  // of an element, of all steps
@@ -96,6 +97,8 @@ struct ElementPlan {
   std::vector<std::size_t> slot;  // of each register: bytes before it, for each element of the tile, or for each row
   std::vector<bool> of_row;       // of each register: it has one element a row
   std::size_t slot_bytes = 0, row_bytes = 0;
+  // Bytes in a slot for each of its element's, where all elements are one tile; vectors begin with them.
+  std::size_t few_room() const { return static_cast<std::size_t>((count + 15) / 16 * 16); }
   // Elements of a register in n elements of a tile; bytes of all slots, and where a register's is.
   std::int64_t held(std::size_t r, std::int64_t n) const { return row > 1 && of_row[r] ? n / row : n; }
   std::vector<std::size_t> offset;  // of each register: bytes in the scratch of a tile

@@ -108,11 +108,11 @@ void run_few(const ElementPlan& p, void* const* inputs, void* const* outputs) {
   alignas(64) unsigned char scratch[ElementPlan::kFewBytes];
   unsigned char* at[ElementPlan::kFewRegisters];
   const std::int64_t n = p.count;
-  for (std::size_t r = 0; r < p.slot.size(); ++r) at[r] = scratch + p.slot[r] * ElementPlan::kLeastTile;
+  for (std::size_t r = 0; r < p.slot.size(); ++r) at[r] = scratch + p.slot[r] * p.few_room();
   auto* filled = const_cast<unsigned char*>(p.filled.data());  // no step writes a constant's register, or an input's
   for (const ElementPlan::Constant& c : p.constants) {
     at[c.reg] = filled;
-    filled += c.item * ElementPlan::kLeastTile;
+    filled += c.item * p.few_room();
   }
   for (std::size_t i = 0; i < p.inputs.size(); ++i) {
     const ElementPlan::Input& in = p.inputs[i];

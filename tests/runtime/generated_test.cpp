@@ -89,7 +89,7 @@ TEST_CASE("machine code of each code agrees with its loop", "[elementwise][gener
   for (const DType t : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::Bool})
     for (const Code c : kCodes) {
       if (!takes(c, t) || facts(c).gives == Gives::Named) continue;
-      for (const std::int64_t n : {1, 3, 8, 16, 17, 1003}) {
+      for (const std::int64_t n : {1, 3, 8, 16, 17, 64, 100, 256, 1003}) {
         Array x = filled(t, {n}, 1), y = filled(t, {n}, 2), b = filled(DType::Bool, {n}, 3);
         const DType to = gives_bool(c) ? DType::Bool : t;
         const int operands = facts(c).operands;
@@ -118,7 +118,7 @@ TEST_CASE("machine code of conversions agrees with their loops", "[elementwise][
 
 TEST_CASE("machine code reads and writes narrow floats where they lie", "[elementwise][generated]") {
   for (const DType narrow : {DType::BF16, DType::F16})
-    for (const std::int64_t n : {1, 3, 8, 16, 17, 1003, 5000}) {
+    for (const std::int64_t n : {1, 3, 8, 16, 17, 64, 100, 256, 1003, 5000}) {
       const DType f = DType::F32;
       Array x = filled(narrow, {n}, 1), y = filled(f, {n}, 2), one = of(narrow, {1.5});
       const View same{narrow, {n}, {0}, one.data()};

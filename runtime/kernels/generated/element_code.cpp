@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -46,7 +47,7 @@ class Maker {
       const bool full = formula_.nodes.size() > kMostNodes || places_.size() + node_.size() + 4 > kMostOperands;
       if (full || !step.run || p_.of_row[step.dst] != of_row_) end(s);
       of_row_ = p_.of_row[step.dst];
-      if (!step.run || !take(step)) {
+      if (!step.run || wants_loop(step) || !take(step)) {
         end(s);
         made_->parts.push_back({s, s + 1});
         first_ = s + 1;
@@ -87,9 +88,16 @@ class Maker {
     for (ElementCode::Place& p : made_->parts[0].places)  // inputs have the first registers
       p.array = p.stored ? static_cast<std::uint16_t>(output_of(p.reg)) : p.reg;
   }
-  // Few elements are computed one by one, unless they fill vectors; there are few of rows.
+  // Elements that fill no vectors are computed one by one, where there is no AVX-512.
+  Turn turn_of_few() const {
+    if (has_avx512() && p_.count >= 16 && std::has_single_bit(static_cast<std::uint64_t>(p_.count)))
+      return Turn::Vectors;
+    if (p_.count % 8 == 0) return Turn::Vector;
+    return has_avx512() && p_.count > 4 ? Turn::Ragged : Turn::Element;
+  }
+  // There are few of rows.
   Turn turn(bool by_row) const {
-    if (p_.few) return p_.count % 8 == 0 ? Turn::Vector : Turn::Element;
+    if (p_.few) return turn_of_few();
     if (of_row_) return Turn::Vector;
     const bool fill = row_ % 64 == 0 || row_ == 32 || row_ == 16;
     return by_row && !fill && has_avx512() ? Turn::Ragged : Turn::Vectors;
@@ -138,7 +146,13 @@ class Maker {
     Formula trial;
     std::array<NodeId, 3> operands;
     for (std::size_t i = 0; i < 3; ++i) operands[i] = trial.add(loaded({s.a, s.b, s.c}, i));
-    return s.run && recorded(trial, s, operands);
+    return s.run && !wants_loop(s) && recorded(trial, s, operands);
+  }
+  // Functions of f32 by way of f64: all of the code would have half the lanes. Loops, which have half of them for a
+  // part alone, take less time unless elements are few.
+  bool wants_loop(const Step& s) const {
+    constexpr std::array kWide{Code::Sin, Code::Cos, Code::Tan, Code::Pow};
+    return !p_.few && kind_of(s.type) == Kind::F32 && std::find(kWide.begin(), kWide.end(), s.code) != kWide.end();
   }
   Node loaded(const std::array<std::uint16_t, 3>& regs, std::size_t i) const {
     const DType type = p_.types[regs[i]];

@@ -92,6 +92,7 @@ class Encoder : public Sums {
     vzeroupper();
     ret();
     end_divisors();
+    end_rare();
     align(static_cast<std::size_t>(vector_));
     L(pool_);
     for (const auto& [kind, bits] : constants_)
@@ -169,6 +170,8 @@ class Encoder : public Sums {
       divide(id);
     } else if (n.op == Op::Merge) {
       merge(id);
+    } else if (n.op == Op::Rare) {
+      rare(id);
     } else if (compares(n.op)) {
       compare(id, a, b);
     } else if (b >= 0) {
@@ -459,7 +462,7 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
   const auto [made, free] = unrolled(given, operands, given_stored, vectors, Encoder::how_many(full));
   const auto& [formula, stored] = made;
   constexpr std::size_t kEach = 200, kSum = 1024,
-                        kFrame = 2048;  // bytes of a node with its constant; of a sum; of all else
+                        kFrame = 3072;  // bytes of a node with its constant; of a sum; of all else
   const auto sums =
       static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), [](auto& s) { return s.sum; }));
   MachineCode code{

@@ -40,11 +40,12 @@ enum class Op : std::uint8_t {
   AtMost,
   Equal,
   Differs,
-  Pick,     // `a`, a mask, chooses between b and c
-  Half,     // f32 rounded to f16
-  Whole,    // i32 as a float; f64 as i32, to zero or (`value` 1) down
-  Wider,    // f32 as f64, a mask of 4 bytes as one of 8
-  Narrower  // the other way round
+  Pick,      // `a`, a mask, chooses between b and c
+  Half,      // f32 rounded to f16
+  Whole,     // i32 as a float; f64 as i32, to zero or (`value` 1) down
+  Wider,     // f32 as f64, a mask of 4 bytes as one of 8
+  Narrower,  // the other way round; the low half of 8 bytes
+  Rare  // `a`; but by kLibrary[value] (rare.h) where `c`, the magnitude of b, is above its limit: its function of b
 };
 bool has_avx512();  // the processor, and SHARD_ISA asks for no less
 // What a lane holds; a mask is an integer.

@@ -1,9 +1,11 @@
 // Codes as formulas: their functions of recorded numbers, and what is a single operation whatever the type.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "runtime/kernels/generated/rare.h"
 #include "runtime/kernels/generated/recorded.h"
 
 namespace shard::runtime::generated {
@@ -120,6 +122,15 @@ std::optional<NodeId> by_known(Code code, NodeId a, NodeId b) {
   return code == Code::Mod ? (I32(a, 0) - whole * I32(b, 0)).id : whole.id;
 }
 
+// A circular function as loops have it: by a formula, where angles are no larger than kAngle.
+std::optional<NodeId> circular(Code code, NodeId x) {
+  const auto it = std::find_if(kLibrary.begin(), kLibrary.end(), [&](const Library& l) { return l.code == code; });
+  if (it == kLibrary.end()) return std::nullopt;
+  const F32 size = from_bits(bits(F32(x, 0)) & 0x7fffffffu);
+  const NodeId usual = *codes::of<float>(code, {&x, 1});
+  return F32::made(Op::Rare, usual, x, size.id, static_cast<std::uint64_t>(it - kLibrary.begin())).id;
+}
+
 std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const NodeId> operands) {
   if (code == Code::Convert) return converted(type, to, operands[0]);
   if (code == Code::Select) {
@@ -138,7 +149,9 @@ std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const 
       return codes::of<std::int32_t>(code, operands);
     case DType::F16:
     case DType::BF16:
-    case DType::F32: return codes::of<float>(code, operands);
+    case DType::F32:
+      if (const auto y = circular(code, operands[0])) return y;
+      return codes::of<float>(code, operands);
     default: return std::nullopt;
   }
 }

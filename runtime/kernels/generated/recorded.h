@@ -99,11 +99,17 @@ using F32 = Recorded<float>;
 using F64 = Recorded<double>;
 using I32 = Recorded<std::int32_t>;
 using U32 = Recorded<std::uint32_t>;
+using U64 = Recorded<std::uint64_t>;
 inline U32 bits(F32 x) { return U32(x.id, 0); }
 inline F32 from_bits(U32 u) { return F32(u.id, 0); }
 inline I32 to_signed(U32 u) { return I32(u); }
 inline U32 to_unsigned(I32 i) { return U32(i); }
 inline F32 to_float(I32 i) { return F32::made(Op::Whole, i.id); }
+inline F64 widened(F32 x) { return F64::made(Op::Wider, x.id); }
+inline F32 narrowed(F64 x) { return F32::made(Op::Narrower, x.id); }
+inline U64 wide_bits(F64 x) { return U64(x.id, 0); }
+inline F64 from_wide_bits(U64 u) { return F64(u.id, 0); }
+inline U32 low_bits(F64 x) { return U32::made(Op::Narrower, x.id); }
 inline F64 magnitude(F64 x) { return F64::made(Op::And, x.id, Recorded<std::uint64_t>(~std::uint64_t{0} >> 1).id); }
 inline F32 fused(F32 x, F32 y, F32 z) { return F32::made(Op::Fused, x.id, y.id, z.id); }
 template <class T>

@@ -1,13 +1,13 @@
 // Sums of all elements, in kSumLanes lanes in memory, element i in lane i mod kSumLanes, the lanes by halves: the order
 // of vector/reduce_loops.cpp. Of shorter rows, which are of f32 and AVX-512 alone, in kFewLanes.
 #pragma once
-#include "runtime/kernels/generated/quotients.h"
+#include "runtime/kernels/generated/rare.h"
 
 namespace shard::runtime::generated {
 
-class Sums : public Quotients {
+class Sums : public Rare {
  protected:
-  using Quotients::Quotients;
+  using Rare::Rare;
 
   void find_sums(std::span<const Stored> stored) {
     for (const Stored& s : stored)

@@ -34,6 +34,11 @@ SHARD_LOOP std::int32_t to_signed(std::uint32_t u) { return static_cast<std::int
 SHARD_LOOP std::uint32_t to_unsigned(std::int32_t i) { return static_cast<std::uint32_t>(i); }
 SHARD_LOOP float root(float x) { return __builtin_sqrtf(x); }
 SHARD_LOOP float to_float(std::int32_t i) { return static_cast<float>(i); }
+SHARD_LOOP double widened(float x) { return x; }
+SHARD_LOOP float narrowed(double x) { return static_cast<float>(x); }
+SHARD_LOOP std::uint64_t wide_bits(double x) { return __builtin_bit_cast(std::uint64_t, x); }
+SHARD_LOOP double from_wide_bits(std::uint64_t u) { return __builtin_bit_cast(double, u); }
+SHARD_LOOP std::uint32_t low_bits(double x) { return static_cast<std::uint32_t>(wide_bits(x)); }
 template <class T>
 SHARD_LOOP T pick(bool condition, T x, T y) {
   return condition ? x : y;
@@ -289,39 +294,42 @@ SHARD_LOOP F rounded_to_bf16(F x) {
   return pick(x == x, from_bits((u + 0x7fffu + (upper & 1u)) & 0xffff0000u), from_bits((upper | 0x40u) << 16));
 }
 
-// Angles are reduced in f64: to an error of 1e-16 for |x| up to kAngle; beyond it the loops call the C library.
+// Angles are reduced in f64: to an error of 1e-16 for |x| up to kAngle; beyond it the C library does it.
 inline constexpr float kAngle = 1.0e7f;
+template <class F>
 struct Angle {
-  float sine, cosine;
-  std::uint32_t quadrant;
+  F sine, cosine;
+  U<F> quadrant;
 };
-SHARD_LOOP Angle angle(float x) {
-  const double d = x;
-  const double t = d * 0.63661977236758134308 + 6755399441055744.0;  // 1.5 * 2^52: the quotient is in the low bits
-  const double n = t - 6755399441055744.0;
-  const std::uint32_t q = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, t));
-  const float r =
-      static_cast<float>((d - n * 1.5707963109016418) - n * 1.5893254773528196e-8);  // pi/2 in 26 bits and the rest
-  const float z = r * r;
-  const float s = r + r * z * ((-1.951083832e-04f * z + 8.332131431e-03f) * z - 1.666665375e-01f);  // error 4e-9
-  const float c =
-      (1.0f - 0.5f * z) + z * z * ((2.443120320e-05f * z - 1.388730598e-03f) * z + 4.166664556e-02f);  // 1e-10
-  return {s, c, q};
+template <Single F>
+SHARD_LOOP Angle<F> angle(F x) {
+  const auto d = widened(x);
+  const auto t = d * 0.63661977236758134308 + 6755399441055744.0;  // 1.5 * 2^52: the quotient is in the low bits
+  const auto n = t - 6755399441055744.0;
+  // pi/2 in 26 bits and the rest
+  const F r = narrowed((d - n * 1.5707963109016418) - n * 1.5893254773528196e-8);
+  const F z = r * r;
+  const F s = r + r * z * ((-1.951083832e-04f * z + 8.332131431e-03f) * z - 1.666665375e-01f);  // error 4e-9
+  const F c = (1.0f - 0.5f * z) + z * z * ((2.443120320e-05f * z - 1.388730598e-03f) * z + 4.166664556e-02f);  // 1e-10
+  return {s, c, low_bits(t)};
 }
-SHARD_LOOP float Sin(float x) {
-  const Angle a = angle(x);
-  const float y = a.quadrant & 1u ? a.cosine : a.sine;
-  return x == 0.0f ? x : from_bits(bits(y) ^ ((a.quadrant & 2u) << 30));
+template <Single F>
+SHARD_LOOP F Sin(F x) {
+  const auto [sine, cosine, quadrant] = angle(x);
+  const F y = pick((quadrant & 1u) != 0u, cosine, sine);
+  return pick(x == 0.0f, x, from_bits(bits(y) ^ ((quadrant & 2u) << 30)));
 }
-SHARD_LOOP float Cos(float x) {
-  const Angle a = angle(x);
-  const float y = a.quadrant & 1u ? a.sine : a.cosine;
-  return from_bits(bits(y) ^ (((a.quadrant + 1u) & 2u) << 30));
+template <Single F>
+SHARD_LOOP F Cos(F x) {
+  const auto [sine, cosine, quadrant] = angle(x);
+  const F y = pick((quadrant & 1u) != 0u, sine, cosine);
+  return from_bits(bits(y) ^ (((quadrant + 1u) & 2u) << 30));
 }
-SHARD_LOOP float Tan(float x) {
-  const Angle a = angle(x);
-  const float y = a.quadrant & 1u ? -a.cosine / a.sine : a.sine / a.cosine;
-  return x == 0.0f ? x : y;
+template <Single F>
+SHARD_LOOP F Tan(F x) {
+  const auto [sine, cosine, quadrant] = angle(x);
+  const F y = pick((quadrant & 1u) != 0u, -cosine / sine, sine / cosine);
+  return pick(x == 0.0f, x, y);
 }
 
 template <Single F>
@@ -340,45 +348,41 @@ SHARD_LOOP F Min(F x, F y) {
   return pick(x == x, m, x);
 }
 // x^y through log2 and 2^t in f64: within an ulp everywhere. Conditions are combined without branches, or GCC gives up.
-SHARD_LOOP float Pow(float x, float y) {
-  const float a = magnitude(x), b = magnitude(y);
-  const std::uint64_t u = __builtin_bit_cast(std::uint64_t, static_cast<double>(a));  // f32 subnormals are normal here
+template <Single F>
+SHARD_LOOP F Pow(F x, F y) {
+  using D = decltype(widened(x));
+  const F a = magnitude(x), b = magnitude(y);
+  const auto u = wide_bits(widened(a));  // f32 subnormals are normal here
   // a = m 2^e with sqrt(1/2) <= m < sqrt(2); the exponent field of `biased` is e + 1024, made a double by way of 2^52.
-  const std::uint64_t biased = u - 0x3fe6a09e667f3bcdu + (std::uint64_t{1024} << 52);
-  const double e = __builtin_bit_cast(double, (biased >> 52) | 0x4330000000000000u) - 4503599627371520.0;
-  const double m = __builtin_bit_cast(double, u - (biased & 0xfff0000000000000u) + (std::uint64_t{1024} << 52));
-  const double s = (m - 1.0) / (m + 1.0), z = s * s;  // log m = 2 atanh(s), |s| < 0.172
-  const double series =
-      ((((((1.0 / 13) * z + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;
-  const double exact = e + s * series * 2.8853900817779268;
-  const double infinite = a == 0.0f ? -static_cast<double>(kInf) : static_cast<double>(kInf);
-  double t = y * ((a == 0.0f) | (a == kInf) ? infinite : exact);
-  t = t > 300.0 ? 300.0 : t;
-  t = t < -300.0 ? -300.0 : t;
-  const double r = t + 6755399441055744.0;  // 1.5 * 2^52: the integer is in the low bits
-  const double f = (t - (r - 6755399441055744.0)) * 0.69314718055994531;
-  const double p =
-      ((((((((f * (1.0 / 362880) + 1.0 / 40320) * f + 1.0 / 5040) * f + 1.0 / 720) * f + 1.0 / 120) * f + 1.0 / 24) *
-             f +
-         1.0 / 6) *
-            f +
-        0.5) *
-           f +
-       1.0) *
-          f +
-      1.0;
-  const std::uint64_t k = __builtin_bit_cast(std::uint64_t, r) << 52;
-  const float mag = static_cast<float>(__builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, p) + k));
+  const auto biased = u - 0x3fe6a09e667f3bcdu + (std::uint64_t{1024} << 52);
+  const D e = from_wide_bits((biased >> 52) | 0x4330000000000000u) - 4503599627371520.0;
+  const D m = from_wide_bits(u - (biased & 0xfff0000000000000u) + (std::uint64_t{1024} << 52));
+  // log m = 2 atanh(s), |s| < 0.172. Terms in pairs, here and below, wait less for one another.
+  const D s = (m - 1.0) / (m + 1.0), z = s * s, z2 = z * z;
+  const D series = ((1.0 + z * (1.0 / 3)) + z2 * (1.0 / 5 + z * (1.0 / 7))) +
+                   z2 * z2 * ((1.0 / 9 + z * (1.0 / 11)) + z2 * (1.0 / 13));
+  const D exact = e + s * series * 2.8853900817779268;
+  constexpr double kWide = static_cast<double>(kInf);
+  const D infinite = pick(a == 0.0f, D(-kWide), D(kWide));
+  D t = widened(y) * pick((a == 0.0f) | (a == kInf), infinite, exact);
+  t = pick(t > 300.0, D(300.0), t);
+  t = pick(t < -300.0, D(-300.0), t);
+  const D r = t + 6755399441055744.0;  // 1.5 * 2^52: the integer is in the low bits
+  const D f = (t - (r - 6755399441055744.0)) * 0.69314718055994531;
+  const D f2 = f * f, f4 = f2 * f2;
+  const D p = ((1.0 + f) + f2 * (0.5 + f * (1.0 / 6))) +
+              f4 * (((1.0 / 24 + f * (1.0 / 120)) + f2 * (1.0 / 720 + f * (1.0 / 5040))) +
+                    f4 * (1.0 / 40320 + f * (1.0 / 362880)));
+  const F mag = narrowed(from_wide_bits(wide_bits(p) + (wide_bits(r) << 52)));
   // Adding 2^23 shows a fraction, and leaves the last bit of an integer below 2^23; from 2^24 on floats are even.
-  const float shifted = b + 8388608.0f;
-  const bool small = b < 8388608.0f;
-  const std::uint32_t last = (small ? bits(shifted) : b < 16777216.0f ? bits(b) : 0u) & 1u;
-  const bool integer = !small | (shifted - 8388608.0f == b);
-  float out = from_bits(bits(mag) | (integer ? (last << 31) & bits(x) : 0u));
-  out = (x < 0.0f) & !integer & (a != kInf) ? kNan : out;  // an infinite y is an integer here
-  out = (a == 1.0f) & (b == kInf) ? 1.0f : out;
-  out = (x != x) | (y != y) ? kNan : out;
-  return (x == 1.0f) | (y == 0.0f) ? 1.0f : out;
+  const F shifted = b + 8388608.0f;
+  const auto small = b < 8388608.0f, fraction = small & (shifted - 8388608.0f != b);
+  const auto last = pick(small, bits(shifted), pick(b < 16777216.0f, bits(b), U<F>(0u))) & 1u;
+  F out = from_bits(bits(mag) | pick(fraction, U<F>(0u), (last << 31) & bits(x)));
+  out = pick((x < 0.0f) & fraction & (a != kInf), F(kNan), out);  // an infinite y is an integer here
+  out = pick((a == 1.0f) & (b == kInf), F(1.0f), out);
+  out = pick((x != x) | (y != y), F(kNan), out);
+  return pick((x == 1.0f) | (y == 0.0f), F(1.0f), out);
 }
 
 // ---- f64
