@@ -24,6 +24,8 @@ using runtime::Shape;
 
 // A row stays in the first cache, and there are enough of them for all threads, or little is to be done.
 constexpr std::int64_t kLongestRow = 8192, kFewRows = 32, kLittle = 32 * 1024;
+// So few elements are one vector: what numbers they are and their sum can be one program whatever shape these have.
+constexpr std::int64_t kShortRow = 16;
 // A reduction of fewer elements, of a dimension so short or of so few columns is done by itself.
 constexpr std::int64_t kMany = 64 * 1024, kLong = 64, kColumns = 16;
 constexpr std::size_t kVisits = 4096;  // of one search for a cycle; beyond it nothing is fused
@@ -183,7 +185,8 @@ class Fusion {
     Points rows = first ? a : b;
     const Shape& other = first ? b.shape : a.shape;
     if (rows.row == 0) {  // is the other one what broadcasting repeats along some last dimensions?
-      while (rows.row < other.size() && rows.of(other) == Points::Class::Other) ++rows.row;
+      const std::size_t most = runtime::numel(rows.shape) <= kShortRow ? rows.shape.size() : other.size();
+      while (rows.row < most && rows.of(other) == Points::Class::Other) ++rows.row;
       if (!rows_fit(rows)) return std::nullopt;
     }
     return rows.of(other) != Points::Class::Other ? std::optional(rows) : std::nullopt;
@@ -196,7 +199,8 @@ class Fusion {
     if (node(user).op->reduces) return mine == Points::Class::Each && points_of(user)->row == p.row;
     if (view(user)) return mine == Points::Class::OfRow;
     if (p.of(type(node(user).outputs[0]).shape) == mine) return true;
-    return mine == Points::Class::OfRow && type(v).shape.size() == p.shape.size();  // spread along the row
+    return mine == Points::Class::OfRow &&  // spread along the row
+           (type(v).shape.size() == p.shape.size() || type(v).shape.empty());
   }
 
   // The groups that these nodes' groups lead to, or come from, as far as a rank that they do not pass; no more than

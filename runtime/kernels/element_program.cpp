@@ -448,8 +448,8 @@ ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
 std::optional<ElementTurns> ElementKernel::turns(std::array<void* const*, 2> operands,
                                                  std::span<const ElementTurns::Moving> moving) const {
   const ElementPlan& p = impl_->plan;
-  const ElementCode* const code = p.few ? impl_->ready.load(std::memory_order_acquire) : nullptr;
-  return code ? std::optional(code->turns(p.inputs.size(), p.count, operands, moving)) : std::nullopt;
+  const ElementCode* const code = impl_->ready.load(std::memory_order_acquire);
+  return code && code->few ? std::optional(code->turns(p.inputs.size(), p.count, operands, moving)) : std::nullopt;
 }
 bool ElementKernel::generate() const { return impl_->generated() != nullptr; }
 
@@ -457,7 +457,8 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
   const ElementPlan& p = impl_->plan;
   if (p.count == 0) return;
   const ElementCode* const code = impl_->for_a_run();
-  if (p.few) return code ? code->run_few(inputs, outputs, p.count) : run_few(p, inputs, outputs);
+  if (code && code->few) return code->run_few(inputs, outputs, p.count);
+  if (p.few) return run_few(p, inputs, outputs);
   const std::int64_t piece = std::max(kSpreadFrom / p.cost, p.count / kMostPieces);
   if (code && code->in_lines) {
     const auto some = [&](std::int64_t from, std::int64_t to) { code->run_lines(p, inputs, outputs, from, to); };

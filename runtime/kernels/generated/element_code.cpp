@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/kernels/generated/one_row.h"
+
 namespace shard::runtime::generated {
 namespace {
 
@@ -63,6 +65,7 @@ class Maker {
     made_->in_lines = lines_ && there && made_->parts[0].code.rows;
     if (((p_.few || lines_) && !made_->whole && !made_->in_lines) || failed_) return nullptr;
     if (made_->whole || made_->in_lines) name_arrays();
+    made_->few = p_.few;
     return std::move(made_);
   }
 
@@ -300,6 +303,7 @@ class Maker {
 
 std::unique_ptr<const ElementCode> make_element_code(const ElementPlan& plan) {
   if (!can_encode()) return nullptr;
+  if (auto code = make_one_row(plan)) return code;
   std::unique_ptr<const ElementCode> code = plan.lines ? Maker(plan, true).make() : nullptr;
   return code ? std::move(code) : Maker(plan, false).make();
 }
@@ -360,7 +364,7 @@ ElementTurns ElementCode::turns(std::size_t inputs, std::int64_t count, std::arr
   for (std::size_t i = 0; i < part.places.size(); ++i)
     for (std::size_t o = 0; o < part.places.size(); ++o) {
       if (part.places[i].stored || !part.places[o].stored || ways[i].moves || ways[o].moves) continue;
-      if (at[1][i] == at[0][o] && at[0][i] == at[1][o] && !part.places[i].spread)
+      if (at[1][i] == at[0][o] && at[0][i] == at[1][o] && part.places[i].spread == part.places[o].spread)
         ways[i].from = static_cast<int>(o);
       else
         apart = apart && !overlap(i, o);

@@ -38,6 +38,7 @@ struct ElementCode {
   std::vector<Part> parts;
   // One part, and all operands lie as the elements do: no tiles are needed. Of a program of few elements all code is.
   bool whole = false;
+  bool few = false;       // of few elements: `run_few` does all
   bool in_lines = false;  // the same of operands that lie in the plan's lines
   // By register: operands have it in memory as arrays do, in two bytes; no loop reads or makes it.
   std::vector<bool> narrow;

@@ -334,6 +334,8 @@ class Encoder : public Sums {
       return wide ? vpsrlq(to, x, by) : vpsrld(to, x, by);
     }
     if (n.op == Op::Narrower) return narrower(id);
+    if (n.op == Op::Fill) return fill(id);
+    if (n.op == Op::Swap) return swap(id);
     const Xmm x = held(n.a), to = result(id);
     switch (n.op) {
       case Op::Root: return single ? vsqrtps(to, x) : vsqrtpd(to, x);
@@ -373,6 +375,11 @@ class Encoder : public Sums {
   void store(const Stored& s) {
     const Xmm x = held(s.node);
     const Operand& o = operands_[s.operand];
+    if (s.first) {
+      vmovss(ptr[base(s.operand)], Xmm(x.getIdx()));
+      pinned_ = 0;
+      return;
+    }
     const Address all = element(s.operand, s.vector), to = ragged_ ? all | left(s.vector) : all;
     const bool single = bytes_of(o.kind) == 4;
     if (o.form == Form::Held) {

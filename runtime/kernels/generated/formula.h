@@ -41,6 +41,8 @@ enum class Op : std::uint8_t {
   Equal,
   Differs,
   Pick,      // `a`, a mask, chooses between b and c
+  Fill,      // `a`; `value` where a lane has no element
+  Swap,      // `a` of the lane `value` (8, 4, 2, 1) before or behind, of two times as many
   Half,      // f32 rounded to f16
   Whole,     // i32 as a float; f64 as i32, to zero or (`value` 1) down
   Wider,     // f32 as f64, a mask of 4 bytes as one of 8

@@ -6,13 +6,13 @@
 #pragma once
 #include <list>
 
-#include "runtime/kernels/generated/registers.h"
+#include "runtime/kernels/generated/lanes.h"
 
 namespace shard::runtime::generated {
 
-class Quotients : public Registers {
+class Quotients : public Lanes {
  protected:
-  using Registers::Registers;
+  using Lanes::Lanes;
 
   // Divisors that are the same in all turns, where vectors are those of AVX-512 and full.
   void find_divisors() {

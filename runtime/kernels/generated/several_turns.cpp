@@ -46,7 +46,7 @@ SeveralTurns::Made SeveralTurns::make(const std::vector<Way>& ways) const {
       written[s.operand] = from(s.node);
       const bool last = t + 1 == turns;
       if (last && !ways[s.operand].moves) place[s.operand] = see(s.operand, t);
-      if (last || ways[s.operand].moves) stored.push_back({written[s.operand], place[s.operand]});
+      if (last || ways[s.operand].moves) stored.push_back({written[s.operand], place[s.operand], 0, false, s.first});
     }
   }
   made.code = encode(whole, operands, stored, turn_, 1);

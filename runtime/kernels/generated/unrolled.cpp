@@ -19,7 +19,8 @@ Unrolled side_by_side(const Formula& given, std::span<const Operand> operands, s
     }
   for (const Stored& s : stored)
     for (int v = 0; v < vectors; ++v)
-      out.stored.push_back({of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v, s.sum});
+      out.stored.push_back(
+          {of[static_cast<std::size_t>(v)][static_cast<std::size_t>(s.node)], s.operand, v, s.sum, s.first});
   return out;
 }
 

@@ -24,6 +24,7 @@ struct Stored {
   std::size_t operand;  // not `spread`
   int vector = 0;       // of a turn
   bool sum = false;     // the operand is one element: the sum of all
+  bool first = false;   // it is one: that of the first lane
 };
 
 // What a turn of the code does. Ragged: vectors of AVX-512, of which only what is left of the elements is touched.
