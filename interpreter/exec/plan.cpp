@@ -131,7 +131,7 @@ class Turns {
     }
     slow_ = plan_.steps.empty() || r.hooks.timing ||
             !std::all_of(plan_.steps.begin(), plan_.steps.end(), [](const Step& s) {
-              return !s.control && (s.kernel.target<RunElements>() || s.kernel.target<RunCopy>());
+              return !s.control && (s.kernel.target<RunElements>() || s.kernel.target<runtime::Moves>());
             });
   }
   // Whether all steps are quick: machine code of few elements, and copies. From then on turns are run by `quick_turn`.
@@ -146,9 +146,16 @@ class Turns {
       for (const auto& [i, bytes] : moving_)
         if (i >= s.first && i < s.first + s.ins + s.outs) moving.emplace_back(i - s.first, bytes);
       void *const *even = at_.at(s.first), *const *odd = at_.at(n + s.first);
-      if (const auto* copy = s.kernel.target<RunCopy>()) {
-        all.emplace_back(Copy{copy->bytes, {even[0], odd[0]}, {even[1], odd[1]}, {0, 0}});
-        for (const auto& [which, bytes] : moving) std::get<Copy>(all.back()).moves[which] = bytes;
+      if (const auto* moves = s.kernel.target<runtime::Moves>()) {
+        for (const auto& m : moves->all) {
+          Copy copy{m.bytes,
+                    {moved(even[m.operand], m.from), moved(odd[m.operand], m.from)},
+                    {moved(even[s.ins], m.to), moved(odd[s.ins], m.to)},
+                    {0, 0}};
+          for (const auto& [which, bytes] : moving)
+            if (which == m.operand || which == s.ins) copy.moves[which == s.ins] = bytes;
+          all.emplace_back(copy);
+        }
       } else if (auto turns = s.kernel.target<RunElements>()->kernel->turns({even, odd}, moving)) {
         all.emplace_back(*std::move(turns));
       } else {

@@ -4,7 +4,6 @@
 // lowering.h, run by executable.cpp.
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,11 +36,6 @@ struct RunElements {  // the kernel of an elementwise program
   std::shared_ptr<const runtime::ElementKernel> kernel;
   const runtime::Stop* stop;
   void operator()(void* const* in, void* const* out) const { kernel->run(in, out, stop); }
-};
-
-struct RunCopy {
-  std::size_t bytes;
-  void operator()(void* const* in, void* const* out) const { std::memcpy(*out, *in, bytes); }
 };
 
 class Control {  // an instruction that is more than one kernel call

@@ -48,7 +48,8 @@ class OneRow {
   std::size_t place(std::uint16_t reg, bool one, bool stored, std::size_t array) {
     const Operand o{*kind(reg), form(reg), one};
     operands_.push_back(o);
-    places_.push_back({reg, static_cast<std::uint8_t>(o.bytes()), false, one, stored, static_cast<std::uint16_t>(array)});
+    places_.push_back(
+        {reg, static_cast<std::uint8_t>(o.bytes()), false, one, stored, static_cast<std::uint16_t>(array)});
     return places_.size() - 1;
   }
   void constant(const ElementPlan::Constant& c) {
@@ -62,8 +63,8 @@ class OneRow {
   bool load(const ElementPlan::Input& in) {
     const bool of_row = p_.of_row[in.reg];
     if (in.load || in.kept || in.period || in.way == ElementPlan::Way::Gather || !kind(in.reg)) return false;
-    const std::size_t at =
-        place(in.reg, of_row || in.way == ElementPlan::Way::Scalar, false, static_cast<std::size_t>(&in - p_.inputs.data()));
+    const std::size_t at = place(in.reg, of_row || in.way == ElementPlan::Way::Scalar, false,
+                                 static_cast<std::size_t>(&in - p_.inputs.data()));
     node_[in.reg] = formula_.add({Op::Load, *kind(in.reg), -1, -1, -1, at, p_.types[in.reg] == DType::Bool});
     return true;
   }
@@ -109,8 +110,7 @@ class OneRow {
     const bool truth = form(o.reg) == Form::Truth;
     if (one && truth) return false;
     if (truth && bytes_of(n.kind) == 8) node = formula_.add({Op::Narrower, Kind::I32, node, -1, -1, 0, true});
-    if (n.op == Op::Load || n.op == Op::Constant)
-      node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
+    if (n.op == Op::Load || n.op == Op::Constant) node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
     Stored s{node, place(o.reg, one, true, static_cast<std::size_t>(&o - p_.outputs.data()))};
     s.first = one;
     stored_.push_back(s);

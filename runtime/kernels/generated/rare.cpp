@@ -8,9 +8,8 @@
 
 namespace shard::runtime::generated {
 
-const std::array<Library, 3> kLibrary{{{Code::Sin, sinf, codes::kAngle},
-                                       {Code::Cos, cosf, codes::kAngle},
-                                       {Code::Tan, tanf, codes::kAngle}}};
+const std::array<Library, 3> kLibrary{
+    {{Code::Sin, sinf, codes::kAngle}, {Code::Cos, cosf, codes::kAngle}, {Code::Tan, tanf, codes::kAngle}}};
 
 void Rare::compute(std::uint32_t what, unsigned char* registers, std::uint32_t vector) {
   const std::uint32_t from = what & 0xff, to = what >> 8 & 0xff, function = what >> 16 & 0xff, lanes = what >> 24;

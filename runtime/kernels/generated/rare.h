@@ -64,7 +64,8 @@ class Rare : public Quotients {
                                 Xbyak::Operand::R8,  Xbyak::Operand::R9,  Xbyak::Operand::R10, Xbyak::Operand::R11};
     constexpr int kMasks = 4;
     const bool full = vector_ == 64;
-    const int vectors = how_many(full) * vector_, bytes = vectors + kMasks * 8 + 8;  // with what is pushed, 16 times some
+    const int vectors = how_many(full) * vector_,
+              bytes = vectors + kMasks * 8 + 8;  // with what is pushed, 16 times some
     const auto each = [&](auto of) {
       for (int r = 0; r < how_many(full); ++r) of(full ? static_cast<Xmm>(Zmm(r)) : Ymm(r), ptr[rsp + r * vector_]);
     };

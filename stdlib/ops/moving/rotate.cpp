@@ -96,6 +96,7 @@ void register_turn(OpTable& t) {
     front.shape[a] = to_front.shape[a] = size - shift;  // what stays before the end
     back.shape[a] = to_back.shape[a] = shift;
     const std::int64_t over = (size - shift) * back.strides[a], on = shift * out.strides[a];
+    if (runtime::Moves few; few.add(0, front, 0, to_front, on) && few.add(0, back, over, to_back, 0)) return few;
     return [=](void* const* i, void* const* o) mutable {
       runtime::copy(at(front, i[0]), at(to_front, o[0], on));
       if (shift > 0) runtime::copy(at(back, i[0], over), at(to_back, o[0]));
@@ -190,6 +191,10 @@ void register_concatenate(OpTable& t) {
       offsets.push_back(offset);
       offset += v.shape[a] * out.strides[a];
     }
+    runtime::Moves few;
+    bool are_few = true;
+    for (std::size_t k = 0; k < from.size(); ++k) are_few = are_few && few.add(k, from[k], 0, to[k], offsets[k]);
+    if (are_few) return few;
     return [=](void* const* i, void* const* o) mutable {
       for (std::size_t k = 0; k < from.size(); ++k)
         if (from[k].shape[a] > 0) runtime::copy(at(from[k], i[k]), at(to[k], o[0], offsets[k]));
