@@ -136,7 +136,7 @@ class Lockstep final : public Target {
   Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact, bool nan_check)
       : table_(table), pool_(pool), exact_(exact), nan_check_(nan_check) {}
   transform::Passes passes() const override {
-    return {.early_sums = !exact_, .join_sums = false, .uneven = !nan_check_};
+    return {.early_sums = !exact_, .join_sums = false, .both_ways = !nan_check_, .uneven = !nan_check_};
   }
 
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,

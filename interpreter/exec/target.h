@@ -51,8 +51,8 @@ std::unique_ptr<const Target> make_target(std::string_view name, const ir::OpTab
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact = false,
                                             bool nan_check = false);
 // By default as lockstep: what a device holds is what it holds there.
-std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool,
-                                            transform::Passes passes = {
-                                                .partition = true, .early_sums = true, .join_sums = false});
+std::unique_ptr<const Target> make_abstract(
+    const ir::OpTable& table, runtime::Pool& pool,
+    transform::Passes passes = {.partition = true, .early_sums = true, .join_sums = false, .both_ways = true});
 
 }  // namespace shard::exec

@@ -76,6 +76,11 @@ std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& 
 // done to them or they are taken apart again. Nothing where none is.
 std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- small_branches.cpp
+// Branches in loops that compute a few numbers either way: both of them, and a choice. For targets that ask for it.
+// Nothing where none is.
+std::optional<ir::Graph> without_small_branches(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- small_sums.cpp
 // Small sums of gradients over the same devices that were inserted, and do not depend on one another, as one sum of
 // what they have one after another. Regions too. Nothing where no two stand together.

@@ -13,6 +13,7 @@ struct Passes {             // what a target wants of the list
   bool partition = true;    // false: only the types of results
   bool early_sums = false;  // for one process that runs all devices
   bool join_sums = true;    // small ones are one message; false: where nothing is sent, or whoever sends joins them
+  bool both_ways = false;   // small branches in loops are a choice of what both give
   bool uneven = true;       // false: no blocks with padding, which a target that looks at all elements would see
 };
 

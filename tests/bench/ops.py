@@ -99,6 +99,16 @@ ROWS = [
      'jax.lax.scan(lambda c, _: (c * 0.99 + 0.1, None), x, None, length=10000)[0]'),
     ('the same of one number', [()], 'scan(fn(c, _) = (c * 0.99 + 0.1, none), x, length: 10000)[0]',
      'jax.lax.scan(lambda c, _: (c * 0.99 + 0.1, None), x, None, length=10000)[0]'),
+    ('10,000 turns of a vector over its length, of 8', [(8,)], 'scan(fn(c, _) = (c / sqrt(sum(c * c) + 1.0) + 0.1, none), x, length: 10000)[0]',
+     'jax.lax.scan(lambda c, _: (c / jnp.sqrt((c * c).sum() + 1.0) + 0.1, None), x, None, length=10000)[0]'),
+    ('10,000 turns of a cubic, of 100', [(100,)], 'scan(fn(c, _) = (c + 0.01 * (0.5 * c - c * c * c), none), x, length: 10000)[0]',
+     'jax.lax.scan(lambda c, _: (c + 0.01 * (0.5 * c - c * c * c), None), x, None, length=10000)[0]'),
+    ('10,000 turns of a pendulum', [(2,)], 'scan(fn((a, v), _) = ((a + 0.01 * v, v - 0.01 * sin(a)), none), (x[0], x[1]), length: 10000)[0][0]',
+     'jax.lax.scan(lambda c, _: ((c[0] + 0.01 * c[1], c[1] - 0.01 * jnp.sin(c[0])), None), (x[0], x[1]), None, length=10000)[0][0]'),
+    ('10,000 turns of heat along a line, of 64', [(64,)], 'scan(fn(c, _) = (c + 0.1 * (roll(c, 1) - 2.0 * c + roll(c, -1)), none), x, length: 10000)[0]',
+     'jax.lax.scan(lambda c, _: (c + 0.1 * (jnp.roll(c, 1) - 2.0 * c + jnp.roll(c, -1)), None), x, None, length=10000)[0]'),
+    ('10,000 turns of a branch', [()], 'scan(fn(c, _) = (if c > 0.5 { c * 0.5 } else { c * 3.1 }, none), abs(x), length: 10000)[0]',
+     'jax.lax.scan(lambda c, _: (jax.lax.cond(c > 0.5, lambda c: c * 0.5, lambda c: c * 3.1, c), None), jnp.abs(x), None, length=10000)[0]'),
 ]
 LETTERS = 'xyz'
 SHARD = '''fn timed(f, args) {

@@ -1,0 +1,70 @@
+// In loops a branch that computes a few numbers either way as both of them and a choice: what a turn does is then one
+// program, and takes less time than to go one way.
+#include <algorithm>
+
+#include "interpreter/ir/builder.h"
+#include "interpreter/transform/passes.h"
+#include "interpreter/transform/regions.h"
+
+namespace shard::transform {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Var;
+using ir::Vars;
+
+constexpr std::int64_t kMostNumbers = 64;  // of each value
+constexpr std::size_t kMostOfWay = 12;     // nodes
+
+bool cheap_way(const Graph& g) {
+  const auto small = [&](Var v) { return runtime::numel(g.type(v).shape) <= kMostNumbers; };
+  return g.nodes.size() <= kMostOfWay && std::all_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) {
+           const bool plain = std::holds_alternative<runtime::Code>(n.op->kernel) ||
+                              std::holds_alternative<ir::ViewOf>(n.op->kernel) || is(n, ir::Structure::Constant);
+           return plain && n.regions.empty() && !has_effects(n) && !n.attrs.has("barrier") &&
+                  std::all_of(n.outputs.begin(), n.outputs.end(), small);
+         });
+}
+
+bool both_ways(const Graph& g, const Node& n) {
+  return is(n, ir::Structure::Branch) && g.type(n.inputs[0]).shape.empty() && !n.attrs.has("barrier") &&
+         std::all_of(n.outputs.begin(), n.outputs.end(),
+                     [&](Var v) { return runtime::numel(g.type(v).shape) <= kMostNumbers; }) &&
+         cheap_way(*n.regions[0]) && cheap_way(*n.regions[1]);
+}
+
+Graph chosen(const ir::OpTable& table, const Graph& g) {
+  ir::Builder b = builder_like(table, g);
+  ir::GraphCopy now(b, g);
+  now.params();
+  for (const Node& n : g.nodes) {
+    if (!both_ways(g, n)) {
+      now.node(n);
+      continue;
+    }
+    const ir::SpanScope scope(b, n.span);
+    const Vars in = now(n.inputs), operands(in.begin() + 1, in.end());
+    const Vars yes = b.inline_graph(*n.regions[0], operands), no = b.inline_graph(*n.regions[1], operands);
+    for (std::size_t i = 0; i < n.outputs.size(); ++i) {
+      const ir::Type& type = g.type(n.outputs[i]);
+      const Var condition = ir::broadcast_to(b, in[0], type.shape);
+      now[n.outputs[i]] = b.append(*table.core().select, {condition, yes[i], no[i]}, {}, {}, {type}).at(0);
+    }
+  }
+  return now.finish();
+}
+
+}  // namespace
+
+std::optional<Graph> without_small_branches(const ir::OpTable& table, const Graph& graph) {
+  return with_regions(graph, [&](const Graph& region) {
+    auto inside = without_small_branches(table, region);
+    const Graph& now = inside ? *inside : region;
+    const auto some = [&](const Node& n) { return both_ways(now, n); };
+    if (std::any_of(now.nodes.begin(), now.nodes.end(), some)) inside = chosen(table, now);
+    return inside;
+  });
+}
+
+}  // namespace shard::transform
