@@ -264,7 +264,7 @@ class Maker {
                              by_row};
       if (p_.few)
         made_->several = std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_),
-                                                              std::move(stored), turn(by_row));
+                                                              std::move(stored), turn(by_row), p_.count);
       part.padded = of_row_ && std::all_of(part.places.begin(), part.places.end(),
                                            [&](const auto& p) { return p.spread || !outside_[p.reg]; });
       if (part.code.run)

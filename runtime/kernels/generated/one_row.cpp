@@ -35,7 +35,7 @@ class OneRow {
     made->parts.push_back(std::move(part));
     made->whole = made->few = true;
     made->several =
-        std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_), std::move(stored_), turn);
+        std::make_unique<const SeveralTurns>(std::move(formula_), std::move(operands_), std::move(stored_), turn, 1);
     return made;
   }
 

@@ -1,5 +1,8 @@
 #include "runtime/kernels/generated/several_turns.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace shard::runtime::generated {
 
 const ElementTurns::Several* SeveralTurns::find(const std::vector<Way>& ways) const {
@@ -49,7 +52,12 @@ SeveralTurns::Made SeveralTurns::make(const std::vector<Way>& ways) const {
       if (last || ways[s.operand].moves) stored.push_back({written[s.operand], place[s.operand], 0, false, s.first});
     }
   }
-  made.code = encode(whole, operands, stored, turn_, 1);
+  // Turns wait for one another: vectors side by side are worth more than lanes that have nothing to do.
+  constexpr std::int64_t kVector = 16, kTogether = 64;
+  const bool filled = turn_ == Turn::Ragged && elements_ > kVector;
+  const std::int64_t part =
+      std::min(kTogether, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(elements_))));
+  made.code = encode(whole, operands, stored, turn_, filled ? (elements_ + part - 1) / part * part : elements_);
   made.turns.code = made.code.run, made.turns.turns = static_cast<std::int64_t>(turns);
   return made;
 }

@@ -13,9 +13,14 @@ namespace shard::runtime::generated {
 
 class SeveralTurns {
  public:
-  // Of one turn.
-  SeveralTurns(Formula formula, std::vector<Operand> operands, std::vector<Stored> stored, Turn turn)
-      : formula_(std::move(formula)), operands_(std::move(operands)), stored_(std::move(stored)), turn_(turn) {}
+  // Of one turn, of so many elements.
+  SeveralTurns(Formula formula, std::vector<Operand> operands, std::vector<Stored> stored, Turn turn,
+               std::int64_t elements)
+      : formula_(std::move(formula)),
+        operands_(std::move(operands)),
+        stored_(std::move(stored)),
+        turn_(turn),
+        elements_(elements) {}
   // By operand: what it is from turn to turn.
   struct Way {
     bool moves = false;  // it lies elsewhere in each turn
@@ -35,6 +40,7 @@ class SeveralTurns {
   std::vector<Operand> operands_;
   std::vector<Stored> stored_;
   Turn turn_;
+  std::int64_t elements_;
   mutable std::mutex mutex_;
   mutable std::map<std::vector<Way>, Made> made_;
 };
