@@ -55,6 +55,7 @@ class Fusion {
       group_.push_back(static_cast<int>(i));
       members_.push_back({static_cast<int>(i)});
       points_.push_back(points_of(static_cast<int>(i)));
+      of_short_row_.push_back(follows_short_row(static_cast<int>(i)));
     }
     rank_ = group_;
     for (ir::Var v : g.results) is_result_[at(v)] = true;
@@ -176,8 +177,17 @@ class Fusion {
   bool again(int i) const { return node(i).attrs.has("again"); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
 
+  // A number that is made of what a reduction leaves of a short row.
+  bool follows_short_row(int i) const {
+    const Node& n = node(i);
+    if (n.op->reduces) return runtime::numel(type(n.inputs[0]).shape) <= kShortRow;
+    const auto& makers = makers_[static_cast<std::size_t>(i)];
+    return points_of(i) && runtime::numel(type(n.outputs[0]).shape) == 1 &&
+           std::any_of(makers.begin(), makers.end(), [&](int m) { return of_short_row_[static_cast<std::size_t>(m)]; });
+  }
+
   // What both groups are computed at, where they can be one.
-  std::optional<Points> together(const Points& a, const Points& b) const {
+  std::optional<Points> together(const Points& a, const Points& b, bool of_short_row) const {
     if (a.distinct != b.distinct) return std::nullopt;
     if (a.row == b.row && a.shape == b.shape) return a;
     if (a.row && b.row) return std::nullopt;
@@ -185,7 +195,8 @@ class Fusion {
     Points rows = first ? a : b;
     const Shape& other = first ? b.shape : a.shape;
     if (rows.row == 0) {  // is the other one what broadcasting repeats along some last dimensions?
-      const std::size_t most = runtime::numel(rows.shape) <= kShortRow ? rows.shape.size() : other.size();
+      const bool whole = of_short_row && runtime::numel(rows.shape) <= kShortRow;
+      const std::size_t most = whole ? rows.shape.size() : other.size();
       while (rows.row < most && rows.of(other) == Points::Class::Other) ++rows.row;
       if (!rows_fit(rows)) return std::nullopt;
     }
@@ -253,7 +264,8 @@ class Fusion {
     for (int g : groups) {
       if (members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size() > kProgram)
         continue;
-      const auto points = together(*points_[static_cast<std::size_t>(home)], *points_[static_cast<std::size_t>(g)]);
+      const auto points = together(*points_[static_cast<std::size_t>(home)], *points_[static_cast<std::size_t>(g)],
+                                   of_short_row_[static_cast<std::size_t>(i)]);
       if (!points || !all_read(home, g, *points) || !adjacent(home, g)) continue;
       merge(home, g);
       points_[static_cast<std::size_t>(g)] = points;
@@ -292,9 +304,11 @@ class Fusion {
       const std::vector<int> nodes = members_[group];
       const std::optional<Points> points = points_[group];
       if (nodes.size() < 2 || !points || points->row == 0) continue;
-      const bool worth = std::any_of(nodes.begin(), nodes.end(), [&](int i) {
-        return elementwise(i) && points->of(type(node(i).outputs[0]).shape) == Points::Class::Each;
-      });
+      const bool reduces = std::any_of(nodes.begin(), nodes.end(), [&](int i) { return node(i).op->reduces; });
+      const bool worth =
+          (reduces || runtime::numel(points->shape) > kShortRow) && std::any_of(nodes.begin(), nodes.end(), [&](int i) {
+            return elementwise(i) && points->of(type(node(i).outputs[0]).shape) == Points::Class::Each;
+          });
       for (int i : nodes) {
         const auto& makers = makers_[static_cast<std::size_t>(i)];
         const bool outside = makers.empty() || group_[static_cast<std::size_t>(makers[0])] != static_cast<int>(group);
@@ -388,6 +402,7 @@ class Fusion {
   AxisSet apart_;
   std::vector<std::vector<int>> users_, makers_;
   std::vector<bool> is_result_, summed_;
+  std::vector<bool> of_short_row_;             // by node
   std::vector<int> group_;                     // by node: the group
   std::vector<std::vector<int>> members_;      // by group
   std::vector<std::optional<Points>> points_;  // by group: of one that is or could be a program

@@ -335,6 +335,7 @@ class Encoder : public Sums {
     }
     if (n.op == Op::Narrower) return narrower(id);
     if (n.op == Op::Fill) return fill(id);
+    if (n.op == Op::Lane) return lane(id);
     if (n.op == Op::Swap) return swap(id);
     const Xmm x = held(n.a), to = result(id);
     switch (n.op) {

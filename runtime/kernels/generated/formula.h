@@ -42,6 +42,7 @@ enum class Op : std::uint8_t {
   Differs,
   Pick,      // `a`, a mask, chooses between b and c
   Fill,      // `a`; `value` where a lane has no element
+  Lane,      // `a` of lane `value`, in all lanes
   Swap,      // `a` of the lane `value` (8, 4, 2, 1) before or behind, of two times as many
   Half,      // f32 rounded to f16
   Whole,     // i32 as a float; f64 as i32, to zero or (`value` 1) down

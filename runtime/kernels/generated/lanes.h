@@ -15,6 +15,16 @@ class Lanes : public Registers {
     vmovaps(to | left(0), x);
     give(id, to.getIdx());
   }
+  void lane(NodeId id) {  // of vectors of 32 bytes or more
+    const Node& n = f_.at(id);
+    const Xmm x = held(n.a), made = in(take(), n.kind);
+    const auto spread = [&](auto to, auto from) {
+      vmovups(to, constant(Kind::I32, n.value));
+      vpermps(to, to, from);
+    };
+    made.isZMM() ? spread(Zmm(made.getIdx()), Zmm(x.getIdx())) : spread(Ymm(made.getIdx()), Ymm(x.getIdx()));
+    give(id, made.getIdx());
+  }
   void swap(NodeId id) {  // of 4-byte lanes
     const Node& n = f_.at(id);
     const int from = held(n.a).getIdx(), to = take();

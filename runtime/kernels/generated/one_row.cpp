@@ -16,8 +16,8 @@ namespace {
 class OneRow {
  public:
   explicit OneRow(const ElementPlan& plan) : p_(plan) {}
-  static bool fits(const ElementPlan& p) {  // a sum of fewer than 8 has another order
-    return p.row == p.count && p.row >= 8 && p.row <= (has_avx512() ? 16 : 8);
+  static bool fits(const ElementPlan& p) {
+    return p.row == p.count && (has_avx512() ? p.row > 1 && p.row <= 16 : p.row == 8);
   }
 
   std::unique_ptr<const ElementCode> make() {
@@ -84,20 +84,31 @@ class OneRow {
     if (made) node_[s.dst] = *made;
     return made.has_value();
   }
-  // Halves of the lanes, on and on, so that all lanes have the result. The order is that of loops for short rows.
+  // All lanes have the result, in the order of loops for short rows: of fewer than 8 one after the other, else halves
+  // of the lanes, on and on.
   std::optional<NodeId> reduced(const ReducePlan& plan, NodeId x) {
     constexpr float kInf = std::numeric_limits<float>::infinity();
     constexpr std::array<std::pair<Reduce, float>, 3> kNothing{
         {{Reduce::Sum, -0.0f}, {Reduce::Max, -kInf}, {Reduce::Min, kInf}}};  // what changes nothing
     const auto it = std::find_if(kNothing.begin(), kNothing.end(), [&](auto& k) { return k.first == plan.how; });
     if (it == kNothing.end() || plan.type != DType::F32) return std::nullopt;
+    const auto joined = [&](NodeId a, NodeId b) {
+      return record(formula_, joins(plan.how), DType::F32, DType::F32, std::array{a, b});
+    };
+    if (p_.row < 8) {
+      const auto lane = [&](std::int64_t i) {
+        return formula_.add({Op::Lane, Kind::F32, x, -1, -1, static_cast<std::uint64_t>(i)});
+      };
+      std::optional<NodeId> all = lane(0);
+      for (std::int64_t i = 1; all && i < p_.row; ++i) all = joined(*all, lane(i));
+      return all;
+    }
     if (p_.row != 8 && p_.row != 16)
       x = formula_.add({Op::Fill, Kind::F32, x, -1, -1, std::bit_cast<std::uint32_t>(it->second)});
     for (std::uint64_t half = p_.row > 8 ? 8 : 4; half > 0; half /= 2) {
-      const std::array both{x, formula_.add({Op::Swap, Kind::F32, x, -1, -1, half})};
-      const auto joined = record(formula_, joins(plan.how), DType::F32, DType::F32, both);
-      if (!joined) return std::nullopt;
-      x = *joined;
+      const auto both = joined(x, formula_.add({Op::Swap, Kind::F32, x, -1, -1, half}));
+      if (!both) return std::nullopt;
+      x = *both;
     }
     return x;
   }
