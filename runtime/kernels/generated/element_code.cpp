@@ -15,7 +15,7 @@ namespace shard::runtime::generated {
 namespace {
 
 using Step = ElementPlan::Step;
-constexpr std::size_t kMostNodes = 1500, kMostOperands = 128, kMostSums = 4;  // of a part
+constexpr std::size_t kMostNodes = ElementCode::kMostNodes, kMostOperands = ElementCode::kMostOperands, kMostSums = 4;
 
 class Maker {
  public:

@@ -14,6 +14,7 @@
 namespace shard::runtime::generated {
 
 struct ElementCode {
+  static constexpr std::size_t kMostNodes = 1500, kMostOperands = 128;  // of a part
   struct Place {  // an operand of a part: where the elements of a register are
     std::uint16_t reg;
     std::uint8_t item;    // bytes

@@ -25,6 +25,7 @@ class OneRow {
     if (!std::all_of(p_.inputs.begin(), p_.inputs.end(), [&](const auto& in) { return load(in); })) return nullptr;
     if (!std::all_of(p_.steps.begin(), p_.steps.end(), [&](const auto& s) { return step(s); })) return nullptr;
     if (!std::all_of(p_.outputs.begin(), p_.outputs.end(), [&](const auto& o) { return store(o); })) return nullptr;
+    if (formula_.nodes.size() > ElementCode::kMostNodes || places_.size() > ElementCode::kMostOperands) return nullptr;
     const auto wide = [](const Node& n) { return bytes_of(n.kind) == 8; };
     const bool halves = std::any_of(formula_.nodes.begin(), formula_.nodes.end(), wide);
     if (halves && (!has_avx512() || p_.row > 8)) return nullptr;
