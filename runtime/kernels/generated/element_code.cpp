@@ -246,12 +246,7 @@ class Maker {
       const std::uint16_t reg = p_.steps[i].dst;
       const auto it = node_.find(reg);
       if (it == node_.end() || last_read_[reg] < s || repeated_[reg]) continue;
-      NodeId node = it->second;
-      const Node& n = formula_.at(node);
-      const bool truth = p_.types[reg] == DType::Bool;
-      if (truth && bytes_of(n.kind) == 8) node = formula_.add({Op::Narrower, Kind::I32, node, -1, -1, 0, true});
-      if (n.op == Op::Load) node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
-      stored.push_back({node, places_.size()});
+      stored.push_back({formula_.stored(it->second, p_.types[reg] == DType::Bool), places_.size()});
       operand({*kind_of(p_.types[reg]), form(reg)}, reg, false, true);
     }
     if (!stored.empty()) {

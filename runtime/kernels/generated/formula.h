@@ -72,6 +72,8 @@ class Formula {
   std::vector<Node> nodes;
   const Node& at(NodeId id) const { return nodes[static_cast<std::size_t>(id)]; }
   NodeId add(const Node& n);
+  // The node as it is stored: a truth value as a mask of 4 bytes, what is loaded in a register of its own.
+  NodeId stored(NodeId id, bool truth);
 
  private:
   std::map<Node, NodeId> known_;

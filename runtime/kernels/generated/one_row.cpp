@@ -117,13 +117,10 @@ class OneRow {
     const auto it = node_.find(o.reg);
     const bool one = p_.of_row[o.reg];
     if (!o.in_place || o.store || o.reduce || o.lines.length > 0 || it == node_.end() || !kind(o.reg)) return false;
-    NodeId node = it->second;
-    const Node& n = formula_.at(node);
     const bool truth = form(o.reg) == Form::Truth;
     if (one && truth) return false;
-    if (truth && bytes_of(n.kind) == 8) node = formula_.add({Op::Narrower, Kind::I32, node, -1, -1, 0, true});
-    if (n.op == Op::Load || n.op == Op::Constant) node = formula_.add({Op::Kept, n.kind, node, -1, -1, 0, n.mask});
-    Stored s{node, place(o.reg, one, true, static_cast<std::size_t>(&o - p_.outputs.data()))};
+    Stored s{formula_.stored(it->second, truth),
+             place(o.reg, one, true, static_cast<std::size_t>(&o - p_.outputs.data()))};
     s.first = one;
     stored_.push_back(s);
     return true;

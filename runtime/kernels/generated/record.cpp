@@ -203,6 +203,12 @@ NodeId Formula::add(const Node& given) {
   return it->second;
 }
 
+NodeId Formula::stored(NodeId id, bool truth) {
+  const Node n = at(id);  // not where it lies: what is added may move it
+  if (truth && bytes_of(n.kind) == 8) return add({Op::Narrower, Kind::I32, id, -1, -1, 0, true});
+  return n.op == Op::Load ? add({Op::Kept, n.kind, id, -1, -1, 0, n.mask}) : id;
+}
+
 std::optional<NodeId> record(Formula& formula, Code code, DType type, DType to, std::span<const NodeId> operands) {
   writing = &formula;
   return recorded(code, type, to, operands);
