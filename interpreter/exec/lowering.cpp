@@ -15,6 +15,7 @@
 #include "runtime/kernels/element_lines.h"
 #include "runtime/kernels/element_program.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/moves.h"
 
 namespace shard::exec {
 

@@ -5,11 +5,13 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <variant>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
 #include "runtime/array/array_text.h"
+#include "runtime/kernels/moves.h"
 #include "runtime/kernels/spread.h"
 
 namespace shard::exec {
@@ -130,47 +132,32 @@ class Turns {
       if (step_[slot]) moving_.emplace_back(i, 2 * step_[slot]);
     }
     slow_ = plan_.steps.empty() || r.hooks.timing ||
-            !std::all_of(plan_.steps.begin(), plan_.steps.end(), [](const Step& s) {
-              return !s.control && (s.kernel.target<RunElements>() || s.kernel.target<runtime::Moves>());
-            });
+            std::any_of(plan_.steps.begin(), plan_.steps.end(), [](const Step& s) { return s.control != nullptr; });
   }
-  // Whether all steps are quick: machine code of few elements, and copies. From then on turns are run by `quick_turn`.
+  // Whether turns are run by `quick_turn`: every step is machine code of few elements, or a kernel whose addresses are
+  // at hand.
   bool quick(std::int64_t turn) {
-    if (!quick_.empty()) return true;
-    if (slow_ || turn < next_look_) return false;
+    if (slow_) return false;
+    if (turn < next_look_) return true;
     next_look_ = 2 * turn + 64;  // code is made when there has been enough to do
-    const std::size_t n = plan_.locs.size();
-    std::vector<Quick> all;
-    for (const Step& s : plan_.steps) {
-      std::vector<runtime::ElementTurns::Moving> moving;
-      for (const auto& [i, bytes] : moving_)
-        if (i >= s.first && i < s.first + s.ins + s.outs) moving.emplace_back(i - s.first, bytes);
-      void *const *even = at_.at(s.first), *const *odd = at_.at(n + s.first);
-      if (const auto* moves = s.kernel.target<runtime::Moves>()) {
-        for (const auto& m : moves->all) {
-          Copy copy{m.bytes,
-                    {moved(even[m.operand], m.from), moved(odd[m.operand], m.from)},
-                    {moved(even[s.ins], m.to), moved(odd[s.ins], m.to)},
-                    {0, 0}};
-          for (const auto& [which, bytes] : moving)
-            if (which == m.operand || which == s.ins) copy.moves[which == s.ins] = bytes;
-          all.emplace_back(copy);
-        }
-      } else if (auto turns = s.kernel.target<RunElements>()->kernel->turns({even, odd}, moving)) {
-        all.emplace_back(*std::move(turns));
-      } else {
-        return false;
-      }
+    if (quick_.empty()) list();
+    for (Quick& q : quick_) {
+      auto* const call = std::get_if<Call>(&q);
+      const auto* const elements = call ? call->step->kernel.target<RunElements>() : nullptr;
+      if (!elements) continue;
+      std::vector<runtime::ElementTurns::Moving> moving(call->moving.begin(), call->moving.end());
+      if (auto turns = elements->kernel->turns({call->at[0], call->at[1]}, moving)) q = *std::move(turns);
     }
-    quick_ = std::move(all);
     return true;
   }
-  void quick_turn(std::int64_t turn) {
+  void quick_turn(Run& r, std::int64_t turn) {
     for (Quick& q : quick_)
       if (auto* code = std::get_if<runtime::ElementTurns>(&q))
         code->run(turn);
+      else if (auto* copy = std::get_if<Copy>(&q))
+        copy->run(turn);
       else
-        std::get_if<Copy>(&q)->run(turn);
+        std::get_if<Call>(&q)->run(r, turn);
   }
 
   // So many turns at most; how many.
@@ -179,7 +166,7 @@ class Turns {
     if ((most > 1 || !quick_.empty()) && quick(turn)) {
       auto* const alone = quick_.size() == 1 ? std::get_if<runtime::ElementTurns>(&quick_[0]) : nullptr;
       if (alone) return alone->run(turn, most), most;
-      for (std::int64_t t = turn; t < turn + most; ++t) quick_turn(t);
+      for (std::int64_t t = turn; t < turn + most; ++t) quick_turn(r, t);
       return most;
     }
     void** const at = at_.at(turn % 2 ? n : 0);
@@ -202,7 +189,47 @@ class Turns {
       source = moved(source, moves[0]), target = moved(target, moves[1]);
     }
   };
-  using Quick = std::variant<runtime::ElementTurns, Copy>;
+  struct Call {
+    const Step* step;
+    const runtime::Moves* moves;  // null: some other kernel
+    std::array<void**, 2> at;     // in even and in odd turns
+    std::vector<std::pair<std::size_t, std::int64_t>> moving;
+    void run(Run& r, std::int64_t turn) const {
+      void** const now = at[static_cast<std::size_t>(turn & 1)];
+      if (moves) {
+        (*moves)(now, now + step->ins);
+      } else {
+        r.ask();
+        run_step(*step, r, now);
+      }
+      for (const auto& [i, bytes] : moving) now[i] = moved(now[i], bytes);
+    }
+  };
+  using Quick = std::variant<runtime::ElementTurns, Copy, Call>;
+
+  // The steps as they are at first.
+  void list() {
+    auto next = moving_.begin();
+    for (const Step& s : plan_.steps) {
+      Call call{&s, s.kernel.target<runtime::Moves>(), {at_.at(s.first), at_.at(plan_.locs.size() + s.first)}, {}};
+      for (; next != moving_.end() && next->first < s.first + s.ins + s.outs; ++next)
+        call.moving.emplace_back(next->first - s.first, next->second);
+      if (!call.moves || !call.moves->plain()) {
+        quick_.emplace_back(std::move(call));
+        continue;
+      }
+      const auto& [even, odd] = call.at;
+      for (const auto& m : call.moves->all) {
+        Copy copy{m.bytes,
+                  {moved(even[m.operand], m.from), moved(odd[m.operand], m.from)},
+                  {moved(even[s.ins], m.to), moved(odd[s.ins], m.to)},
+                  {0, 0}};
+        for (const auto& [which, bytes] : call.moving)
+          if (which == m.operand || which == s.ins) copy.moves[which == s.ins] = bytes;
+        quick_.emplace_back(copy);
+      }
+    }
+  }
 
   const Plan& plan_;
   bool slow_ = true;
@@ -261,9 +288,9 @@ void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const
     if (ask.quick(t) && turns.quick(t)) {
       const std::int64_t first = t;
       for (; t < first + runtime::Stop::kSteps; ++t) {
-        ask.quick_turn(t);
+        ask.quick_turn(r, t);
         if (!(goes_on = mine[verdict])) break;
-        turns.quick_turn(t);
+        turns.quick_turn(r, t);
       }
       r.turn(true, t - first + (goes_on ? 0 : 1));  // the last look counts too
       continue;

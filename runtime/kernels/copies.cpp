@@ -128,27 +128,6 @@ void copy(const View& in, const View& out) {
   });
 }
 
-bool Moves::add(std::size_t operand, const View& in, std::int64_t first_in, const View& out, std::int64_t first_out) {
-  constexpr std::int64_t kMost = 8, kLongest = 4096;  // stretches; bytes of one
-  if (numel(out.shape) == 0) return true;
-  const Pair nest = ordered(in, out);
-  const auto item = static_cast<std::int64_t>(size_of(out.dtype));
-  const bool dense = nest.rank > 0 && nest.stride[kIn][nest.rank - 1] == 1 && nest.stride[kOut][nest.rank - 1] == 1;
-  const int outer = nest.rank - (dense ? 1 : 0);
-  const std::int64_t line = (dense ? nest.size[outer] : 1) * item, lines = nest.count(outer);
-  if (static_cast<std::int64_t>(all.size()) + lines > kMost || line > kLongest) return false;
-  Position<2> p(nest, outer, 0);
-  for (std::int64_t i = 0; i < lines; ++i, p.next())
-    all.push_back({operand, (first_in + p.offset[kIn]) * item, (first_out + p.offset[kOut]) * item,
-                   static_cast<std::size_t>(line)});
-  return true;
-}
-
-void Moves::operator()(void* const* in, void* const* out) const {
-  for (const Move& m : all)
-    std::memcpy(static_cast<char*>(*out) + m.to, static_cast<const char*>(in[m.operand]) + m.from, m.bytes);
-}
-
 void fill(const View& out, double value, std::int64_t integer) {
   alignas(16) unsigned char element[16];
   store_element(out.dtype, value, integer, element);

@@ -16,19 +16,7 @@
 namespace shard::runtime {
 
 // ---- copies.cpp: moving elements (dtype of both is the same; any type, key too)
-void copy(const View& in, const View& out);  // same shapes; `in` and `out` may have any strides
-// Copies of a few short stretches of bytes, prepared: run with pointers only.
-struct Moves {
-  struct Move {
-    std::size_t operand;
-    std::int64_t from, to;  // bytes
-    std::size_t bytes;
-  };
-  std::vector<Move> all;
-  // Elements of an operand from one on, to those of the result from one on; false where that is more than a few.
-  bool add(std::size_t operand, const View& in, std::int64_t first_in, const View& out, std::int64_t first_out);
-  void operator()(void* const* in, void* const* out) const;
-};
+void copy(const View& in, const View& out);                      // same shapes; `in` and `out` may have any strides
 void fill(const View& out, double value, std::int64_t integer);  // integer is used for integer and bool types
 void iota(const View& out, int axis);                            // out[..., i, ...] = i, in out's type
 

@@ -172,6 +172,16 @@ bool shall_pack(const Product& p, std::int64_t item) {
   return far_apart(p, item) ||
          (p.a.row == 1 && p.a.col != 1 && p.m > 64 && p.n >= 64 && (p.w.row * item > 1024 || p.k >= 1024));
 }
+// Not by rows: what a device makes of its rows has the bits that one device makes of all.
+bool is_small(const Product& p, std::int64_t item) {
+  return p.n * p.k * item <= vector_table().small && !(vector_table().packed_alike && shall_pack(p, item));
+}
+// As kernels read it. Eigen wants the other stride to be at least the length of a line, or the views would overlap
+// (broadcasts do).
+bool usable(const Operand& x, std::int64_t rows, std::int64_t cols) {
+  return (x.col == 1 && x.row >= cols) || (x.row == 1 && x.col >= rows);
+}
+
 void turn(Gemm& g, bool wide, unsigned char* to) {
   const std::int64_t step = g.k + 16;
   if (wide)
@@ -187,10 +197,7 @@ void blocks(const Product& p) {
   const auto kernel = narrow ? vector_table().gemm_bf16 : wide ? vector_table().gemm_f64 : vector_table().gemm_f32;
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : narrow ? 2 : 4, sum = wide ? 8 : 4;
-  // Not by rows: what a device makes of its rows has the bits that one device makes of all.
-  const bool small = !narrow && p.n * p.k * item <= vector_table().small &&
-                     !(vector_table().packed_alike && shall_pack(p, item)),
-             least = !narrow && p.m * p.n * p.k <= 512;
+  const bool small = !narrow && is_small(p, item), least = !narrow && p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
     // Each block packs its rows of a and its columns of w: few blocks, which are neither flat nor narrow, pack least.
@@ -250,10 +257,6 @@ void blocks(const Product& p) {
 }
 
 void floats(Product p) {
-  // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
-  const auto usable = [](const Operand& x, std::int64_t rows, std::int64_t cols) {
-    return (x.col == 1 && x.row >= cols) || (x.row == 1 && x.col >= rows);
-  };
   Memory a, w;
   if (!usable(p.a, p.m, p.k)) a = pack(p, kA, p.m, p.k, false);
   if (!usable(p.w, p.k, p.n)) w = pack(p, kW, p.k, p.n, false);
@@ -322,19 +325,32 @@ void multiply(Product p, const View& whole, const void* a, const void* w, void* 
 struct MatrixProduct::Impl {
   PreparedProduct product;
   View whole;
+  bool (*at_once)(const Gemm&) = nullptr;  // what computes all of a little product, as it lies; where sizes suit it
+
+  Impl(const View& a, const View& w, const View& out) : product(prepared(a, w, out)), whole(out) {
+    constexpr std::int64_t kLittle = 1 << 15;  // multiplications
+    const Product& p = product;
+    const bool wide = p.type == DType::F64;
+    const std::int64_t item = wide ? 8 : 4;
+    if ((wide || p.type == DType::F32) && p.m > 0 && p.k > 0 && p.batch.rank == 0 && p.m * p.n * p.k <= kLittle &&
+        usable(p.a, p.m, p.k) && usable(p.w, p.k, p.n) && is_small(p, item) && !far_apart(p, item))
+      at_once = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
+  }
 };
 
-MatrixProduct::MatrixProduct(const View& a, const View& w, const View& out)
-    : impl_(new Impl{prepared(a, w, out), out}) {}
+MatrixProduct::MatrixProduct(const View& a, const View& w, const View& out) : impl_(new Impl(a, w, out)) {}
 MatrixProduct::~MatrixProduct() = default;
 MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 
 void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop) const {
-  multiply(impl_->product, impl_->whole, a, w, out, stop);
+  const Product& p = impl_->product;
+  if (impl_->at_once && impl_->at_once({p.m, p.n, p.k, a, p.a.row, p.a.col, w, p.w.row, p.w.col, out, p.out_row}))
+    return;
+  multiply(p, impl_->whole, a, w, out, stop);
 }
 
 void matmul(const View& a, const View& w, const View& out, const Stop* stop) {
-  multiply(prepared(a, w, out), out, a.data, w.data, out.data, stop);
+  MatrixProduct(a, w, out).run(a.data, w.data, out.data, stop);
 }
 
 const char* matmul_isa() { return vector_table().isa; }

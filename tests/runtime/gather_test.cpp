@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/moves.h"
 #include "tests/runtime/arrays.h"
 
 using namespace shard::runtime;
@@ -151,4 +152,64 @@ TEST_CASE("scatter in place, of wide rows and of keys", "[gather]") {
   scatter(Scatter::Set, k.view(), one.view(), w.view(), out.view());
   CHECK(out.as<std::uint64_t>()[1] == 0x123456789abcdef0);
   CHECK_THROWS_AS(scatter(Scatter::Add, k.view(), one.view(), w.view(), out.view()), RuntimeError);
+}
+
+TEST_CASE("few rows are copies that numbers place: what take and scatter give", "[gather]") {
+  const Shape four{2, 1, 5, 3}, rows{2, 1, 3, 3};  // batch, before, n or m, inner
+  for (const DType t : {DType::F32, DType::I8, DType::BF16, DType::F64, DType::Key})
+    for (const DType it : {DType::I32, DType::I64})
+      for (const std::vector<int>& at_ : {std::vector<int>{4, 0, 0, 2, 1, 3}, {-1, 5, 2, -5, 99, 0}}) {
+        Array x = random_array(t, four, 1), v = random_array(t, rows, 2), index(it, {2, 3});
+        for (std::size_t i = 0; i < 6; ++i)
+          if (it == DType::I32)
+            index.as<std::int32_t>()[i] = at_[i];
+          else
+            index.as<std::int64_t>()[i] = at_[i];
+        const auto three = [](const View& w) {
+          return contiguous(w.dtype, {w.shape[0], w.shape[2], w.shape[3]}, w.data);
+        };
+        void* const in[] = {x.data(), index.data(), v.data()};
+        for (const Bounds outside : {Bounds::Clamp, Bounds::Folded, Bounds::Drop}) {
+          Array want(t, rows), got = random_array(t, rows, 3);
+          take(three(x.view()), index.view(), three(want.view()), outside);
+          Moves moves;
+          REQUIRE(moves.take(0, x.view(), 1, index.view(), got.view(), outside));
+          void* out = got.data();
+          moves(in, &out);
+          CHECK(std::memcmp(got.data(), want.data(), static_cast<std::size_t>(want.size()) * size_of(t)) == 0);
+        }
+        Array want(t, four), got = random_array(t, four, 3);
+        scatter(Scatter::Set, three(x.view()), index.view(), three(v.view()), three(want.view()));
+        Moves moves;
+        moves.whole(0, static_cast<std::size_t>(x.size()) * size_of(t));
+        REQUIRE(moves.put(2, v.view(), 1, index.view(), got.view()));
+        void* out = got.data();
+        moves(in, &out);
+        CHECK(std::memcmp(got.data(), want.data(), static_cast<std::size_t>(want.size()) * size_of(t)) == 0);
+      }
+  Moves moves;
+  Array x(DType::F32, four), many(DType::I32, {2, 9}), none(DType::F32, {2, 1, 0, 3}), out(DType::F32, {2, 1, 9, 3});
+  CHECK_FALSE(moves.take(0, x.view(), 1, many.view(), out.view(), Bounds::Clamp));
+  Moves nowhere;
+  CHECK_FALSE(nowhere.take(0, none.view(), 1, many.view(), out.view(), Bounds::Clamp));
+}
+
+TEST_CASE("a large array whose row changes is copied to the result, or lies there already", "[gather]") {
+  const std::int64_t n = 3 << 20;  // by several threads
+  Array x(DType::F32, {1, 1, n, 1}), out(DType::F32, {1, 1, n, 1}), v(DType::F32, {1, 1, 1, 1}),
+      at_(DType::I32, {1, 1});
+  iota(contiguous(DType::F32, {n}, x.data()), 0);
+  *v.as<float>() = -1;
+  *at_.as<std::int32_t>() = 12345;
+  Moves moves;
+  moves.whole(0, static_cast<std::size_t>(n) * sizeof(float));
+  REQUIRE(moves.put(2, v.view(), 1, at_.view(), out.view()));
+  void* const in[] = {x.data(), at_.data(), v.data()};
+  for (Array* to : {&out, &x}) {
+    void* o = to->data();
+    moves(in, &o);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i) wrong += to->as<float>()[i] != static_cast<float>(i == 12345 ? -1 : i);
+    CHECK(wrong == 0);
+  }
 }

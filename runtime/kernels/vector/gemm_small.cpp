@@ -140,9 +140,9 @@ void sum_lanes(Packet<T, B>* packets) {
 }
 
 // R products of a row of `a` with one vector, where both operands' terms lie one after the other.
-template <class T, int R>
+template <class T, int B, int R>
 void dots(const Gemm& g, std::int64_t i) {
-  using P = Packet<T, kWidest>;
+  using P = Packet<T, B>;
   const T* a = static_cast<const T*>(g.a) + i * g.a_row;
   const T* w = static_cast<const T*>(g.w);
   P sum[R] = {};
@@ -153,7 +153,7 @@ void dots(const Gemm& g, std::int64_t i) {
     for (int r = 0; r < R; ++r) sum[r].v += P::of(a + r * g.a_row + p).v * b.v;
   }
   if constexpr (R == P::kSize) {
-    sum_lanes<T, kWidest>(sum);
+    sum_lanes<T, B>(sum);
   } else {
     P totals = {};
 #pragma GCC unroll 16
@@ -169,14 +169,17 @@ void dots(const Gemm& g, std::int64_t i) {
   }
 }
 
-template <class T>
+// Packets are no longer than the vector.
+template <class T, int B = kWidest>
 void all_dots(const Gemm& g) {
-  constexpr int kMany = Packet<T, kWidest>::kSize;
+  constexpr int kMany = Packet<T, B>::kSize;
+  if constexpr (B > 16)
+    if (g.k < kMany) return all_dots<T, B / 2>(g);
   std::int64_t i = 0;
-  for (; i + kMany <= g.m; i += kMany) dots<T, kMany>(g, i);
+  for (; i + kMany <= g.m; i += kMany) dots<T, B, kMany>(g, i);
   if constexpr (kMany > 4)
-    for (; i + 4 <= g.m; i += 4) dots<T, 4>(g, i);
-  for (; i < g.m; ++i) dots<T, 1>(g, i);
+    for (; i + 4 <= g.m; i += 4) dots<T, B, 4>(g, i);
+  for (; i < g.m; ++i) dots<T, B, 1>(g, i);
 }
 
 constexpr std::int64_t kNarrowRows = 64;

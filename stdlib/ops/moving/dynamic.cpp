@@ -7,6 +7,7 @@
 #include "interpreter/hlo/writer.h"
 #include "interpreter/transform/batch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/moves.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/moving/moving_steps.h"
@@ -88,6 +89,24 @@ struct Window {
     }
     return made;
   }
+  // Adds what is copied, from this array or into it, where it is little.
+  bool added_to(runtime::Moves& few, const View& from, const View& to, std::size_t first_start) const {
+    const auto item = static_cast<std::int64_t>(size_of(array.dtype));
+    const bool into = first_start == 2;
+    bool little = true;
+    for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
+      const std::size_t first = few.all.size();
+      little = little && few.add(first_start - 1, from, at_block[0], to, at_block[1]);
+      for (std::size_t i = 0; little && i < dims.size(); ++i) {
+        const auto word = static_cast<std::int64_t>(size_of(starts[i].dtype));
+        few.place(first,
+                  {first_start + i, at_block[2 + i] * word, starts[i].dtype == DType::I64, room[i] + 1,
+                   array.strides[dims[i]] * item, runtime::Bounds::Clamp},
+                  into);
+      }
+    });
+    return little;
+  }
 };
 
 BoundKernel bind_slice(const KernelCall& c) {
@@ -96,6 +115,7 @@ BoundKernel bind_slice(const KernelCall& c) {
   View from = w.array, to = w.part;
   from.shape = to.shape;
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+  if (runtime::Moves few; w.added_to(few, from, to, 1)) return few;
   return [=](void* const* in, void* const* o) mutable {
     for_each_block(w.blocks, w.strides, [&](const std::vector<std::int64_t>& at_block) {
       runtime::copy(at(from, in[0], at_block[0] + w.offset(in, 1, at_block)), at(to, o[0], at_block[1]));
@@ -110,6 +130,9 @@ BoundKernel bind_update(const KernelCall& c) {
   to.shape = from.shape;
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   bool nothing = runtime::numel(v.shape) == 0;
+  runtime::Moves few;
+  few.whole(0, size_of(out.dtype) * static_cast<std::size_t>(runtime::numel(out.shape)));
+  if (runtime::is_contiguous(x) && runtime::is_contiguous(out) && w.added_to(few, from, to, 2)) return few;
   return [=](void* const* in, void* const* o) mutable {
     if (in[0] != o[0]) runtime::copy(at(x, in[0]), at(out, o[0]));
     if (nothing) return;

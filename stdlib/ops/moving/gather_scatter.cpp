@@ -9,6 +9,7 @@
 
 #include "interpreter/transform/batch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/moves.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/moving_steps.h"
@@ -135,6 +136,7 @@ BoundKernel bind_take(const KernelCall& c) {
   MergedView x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups());
   const View out = *merged(c.out[0], p.out_groups());
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+  if (runtime::Moves few; !x.from && !index.from && few.take(0, x.view, 1, index.view, out, bounds)) return few;
   runtime::Pool& pool = c.pool;
   const bool whole = x.view.shape[1] == 1;
   View from = whole ? entries(x.view) : block(x.view), to = whole ? entries(out) : block(out);
@@ -161,6 +163,10 @@ ir::KernelFn scatter_kernel() {
     MergedView x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups()), v(c.in[2], p.out_groups());
     const View out = *merged(c.out[0], p.x_groups());
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    runtime::Moves few;
+    few.whole(0, runtime::size_of(out.dtype) * static_cast<std::size_t>(runtime::numel(out.shape)));
+    const bool as_they_lie = !x.from && !index.from && !v.from && runtime::is_contiguous(x.view);
+    if (op == runtime::Scatter::Set && as_they_lie && few.put(2, v.view, 1, index.view, out)) return few;
     runtime::Pool& pool = c.pool;
     View from = block(x.view), where = positions(index.view, out.shape[1]), rows = block(v.view), to = block(out);
     const std::int64_t times = out.shape[0];

@@ -4,6 +4,7 @@
 
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/moves.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/moving/moving_steps.h"
