@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 namespace {
@@ -18,7 +19,8 @@ void move(void* to, const void* from, std::size_t bytes) {
     default:
       if (to == from) return;
       spread(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t lo, std::int64_t hi) {
-        std::memcpy(static_cast<char*>(to) + lo, static_cast<const char*>(from) + lo, static_cast<std::size_t>(hi - lo));
+        std::memcpy(static_cast<char*>(to) + lo, static_cast<const char*>(from) + lo,
+                    static_cast<std::size_t>(hi - lo));
       });
   }
 }
@@ -62,7 +64,8 @@ bool Moves::rows(std::size_t operand, const View& in, std::size_t numbers, const
                  Bounds outside, bool placed_in_result) {
   const View& placed = placed_in_result ? out : in;
   if (placed.shape[2] == 0 || outside == Bounds::Nan) return false;
-  const auto item = static_cast<std::int64_t>(size_of(out.dtype)), word = static_cast<std::int64_t>(size_of(index.dtype));
+  const auto item = static_cast<std::int64_t>(size_of(out.dtype)),
+             word = static_cast<std::int64_t>(size_of(index.dtype));
   for (std::int64_t b = 0; b < index.shape[0]; ++b)
     for (std::int64_t j = 0; j < index.shape[1]; ++j) {
       const auto first = [&](const View& v) { return b * v.strides[0] + (&v == &placed ? 0 : j * v.strides[2]); };
@@ -71,9 +74,12 @@ bool Moves::rows(std::size_t operand, const View& in, std::size_t numbers, const
       };
       const std::size_t before = all.size();
       if (!add(operand, block(in), first(in), block(out), first(out))) return false;
-      const Number number{numbers,         (b * index.strides[0] + j * index.strides[1]) * word,
-                          index.dtype == DType::I64, placed.shape[2],
-                          placed.strides[2] * item,  outside};
+      const Number number{numbers,
+                          (b * index.strides[0] + j * index.strides[1]) * word,
+                          index.dtype == DType::I64,
+                          placed.shape[2],
+                          placed.strides[2] * item,
+                          outside};
       place(before, number, placed_in_result);
     }
   return true;
@@ -89,8 +95,21 @@ bool Moves::take(std::size_t operand, const View& x, std::size_t numbers, const 
   return rows(operand, x, numbers, index, out, outside, false);
 }
 
-bool Moves::put(std::size_t operand, const View& v, std::size_t numbers, const View& index, const View& out) {
-  return rows(operand, v, numbers, index, out, Bounds::Drop, true);
+bool Moves::put(std::size_t operand, const View& v, std::size_t numbers, const View& index, const View& out,
+                Scatter op) {
+  const std::size_t before = all.size();
+  Loop combine = nullptr;
+  if (op != Scatter::Set) {
+    const bool known = op == Scatter::Add || op == Scatter::Mul;  // of others there is more to say about nan
+    const bool held = out.dtype == DType::F32 || out.dtype == DType::F64 || out.dtype == DType::I32 ||
+                      out.dtype == DType::I64;  // as they are computed
+    if (known && held) combine = vector_table().loop(op == Scatter::Add ? Code::Add : Code::Mul, out.dtype);
+    if (!combine) return false;
+  }
+  if (!rows(operand, v, numbers, index, out, Bounds::Drop, true)) return false;
+  for (std::size_t i = before; i < all.size(); ++i)
+    all[i].combine = combine, all[i].elements = static_cast<std::int64_t>(all[i].bytes / size_of(out.dtype));
+  return true;
 }
 
 void Moves::operator()(void* const* in, void* const* out) const {
@@ -104,10 +123,12 @@ void Moves::operator()(void* const* in, void* const* out) const {
     }
     const char* const from = static_cast<const char*>(in[m.operand]) + m.from;
     char* const to = static_cast<char*>(*out) + m.to;
-    if (there)
-      move(m.placed_in_result ? to + placed : to, m.placed_in_result ? from : from + placed, m.bytes);
-    else if (!m.placed_in_result)
+    if (!there && !m.placed_in_result)
       std::memset(to, 0, m.bytes);
+    else if (there && m.combine)
+      m.combine(to + placed, from, nullptr, to + placed, m.elements);
+    else if (there)
+      move(m.placed_in_result ? to + placed : to, m.placed_in_result ? from : from + placed, m.bytes);
   }
 }
 

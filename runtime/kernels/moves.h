@@ -1,4 +1,5 @@
-// Copies of a few short stretches of bytes, prepared: run with pointers only. Loops of small things are made of them.
+// Copies of a few short stretches of bytes, or sums with what stands there, prepared: run with pointers only. Loops of
+// small things are made of them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,6 +24,9 @@ struct Moves {
     std::size_t bytes;
     std::vector<Number> numbers = {};
     bool placed_in_result = false;  // by the numbers; else in the operand
+    // What stands in the result and this many elements of the operand become what stands there; null: it is a copy.
+    void (*combine)(const void* there, const void* from, const void*, void* out, std::int64_t n) = nullptr;
+    std::int64_t elements = 0;
   };
   std::vector<Move> all;
 
@@ -33,8 +37,9 @@ struct Moves {
   // inner].
   bool take(std::size_t operand, const View& x, std::size_t numbers, const View& index, const View& out,
             Bounds outside);
-  // Rows of an operand v [batch, before, m, inner] to where the numbers say in out [batch, before, n, inner].
-  bool put(std::size_t operand, const View& v, std::size_t numbers, const View& index, const View& out);
+  // Rows of an operand v [batch, before, m, inner] to where the numbers say in out [batch, before, n, inner], in order.
+  bool put(std::size_t operand, const View& v, std::size_t numbers, const View& index, const View& out,
+           Scatter op = Scatter::Set);
   // All of an operand to the result, unless it is there already; both are dense. Of any size.
   void whole(std::size_t operand, std::size_t bytes) { all.push_back({operand, 0, 0, bytes}); }
   // The stretches from this one on are where a number says, besides.

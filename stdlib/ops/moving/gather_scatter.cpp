@@ -166,7 +166,7 @@ ir::KernelFn scatter_kernel() {
     runtime::Moves few;
     few.whole(0, runtime::size_of(out.dtype) * static_cast<std::size_t>(runtime::numel(out.shape)));
     const bool as_they_lie = !x.from && !index.from && !v.from && runtime::is_contiguous(x.view);
-    if (op == runtime::Scatter::Set && as_they_lie && few.put(2, v.view, 1, index.view, out)) return few;
+    if (as_they_lie && few.put(2, v.view, 1, index.view, out, op)) return few;
     runtime::Pool& pool = c.pool;
     View from = block(x.view), where = positions(index.view, out.shape[1]), rows = block(v.view), to = block(out);
     const std::int64_t times = out.shape[0];
