@@ -137,7 +137,8 @@ class Turns {
   // Whether turns are run by `quick_turn`: every step is machine code of few elements, or a kernel whose addresses are
   // at hand.
   bool quick(std::int64_t turn) {
-    if (slow_) return false;
+    constexpr std::int64_t kFewTurns = 16;  // for which it does not pay to prepare
+    if (slow_ || turn < kFewTurns) return false;
     if (turn < next_look_) return true;
     next_look_ = 2 * turn + 64;  // code is made when there has been enough to do
     if (quick_.empty()) list();

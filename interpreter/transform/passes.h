@@ -77,8 +77,8 @@ std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& 
 std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
 
 // ---- small_branches.cpp
-// Branches in loops that compute a few numbers either way: both of them, and a choice. For targets that ask for it.
-// Nothing where none is.
+// Branches in loops that compute a few numbers either way: both of them, and a choice; loops of few turns in loops,
+// that compute a few numbers: these turns. For targets that ask for it. Nothing where none is.
 std::optional<ir::Graph> without_small_branches(const ir::OpTable& table, const ir::Graph& graph);
 
 // ---- small_sums.cpp

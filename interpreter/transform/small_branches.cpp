@@ -1,8 +1,10 @@
-// In loops a branch that computes a few numbers either way as both of them and a choice: what a turn does is then one
-// program, and takes less time than to go one way.
+// In loops a branch that computes a few numbers either way as both of them and a choice, and a loop of few turns that
+// computes a few numbers as these turns: what a turn does is then one program, and takes less time than to go one way,
+// or round.
 #include <algorithm>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
@@ -34,16 +36,45 @@ bool both_ways(const Graph& g, const Node& n) {
          cheap_way(*n.regions[0]) && cheap_way(*n.regions[1]);
 }
 
-Graph chosen(const ir::OpTable& table, const Graph& g) {
+// A scan of nothing but what goes round.
+bool few_turns(const Node& n) {
+  constexpr std::size_t kMostInAll = 64;  // nodes
+  if (!is(n, ir::Structure::Scan) || n.attrs.has("barrier") || !cheap_way(*n.regions[0])) return false;
+  const ir::RegionEdges edges = ir::region_edges(n);
+  return edges.carried() == n.outputs.size() &&
+         std::none_of(edges.edges.begin(), edges.edges.end(), [](const ir::RegionEdge& e) { return e.rows; }) &&
+         static_cast<std::uint64_t>(edges.turns) * n.regions[0]->nodes.size() <= kMostInAll &&
+         static_cast<std::size_t>(edges.turns) <= kMostInAll;
+}
+
+Vars turn_by_turn(ir::Builder& b, const Node& n, const Vars& in) {
+  const ir::RegionEdges edges = ir::region_edges(n);
+  const auto carry = in.begin() + static_cast<std::ptrdiff_t>(edges.constants(0).count);
+  const Vars constants(in.begin(), carry);
+  Vars now(carry, in.end());
+  for (std::int64_t t = 0; t < edges.turns; ++t) {
+    Vars operands = constants;
+    operands.insert(operands.end(), now.begin(), now.end());
+    now = b.inline_graph(*n.regions[0], operands);
+  }
+  return now;
+}
+
+Graph plain(const ir::OpTable& table, const Graph& g) {
   ir::Builder b = builder_like(table, g);
   ir::GraphCopy now(b, g);
   now.params();
   for (const Node& n : g.nodes) {
+    const ir::SpanScope scope(b, n.span);
+    if (few_turns(n)) {
+      const Vars last = turn_by_turn(b, n, now(n.inputs));
+      for (std::size_t i = 0; i < n.outputs.size(); ++i) now[n.outputs[i]] = last[i];
+      continue;
+    }
     if (!both_ways(g, n)) {
       now.node(n);
       continue;
     }
-    const ir::SpanScope scope(b, n.span);
     const Vars in = now(n.inputs), operands(in.begin() + 1, in.end());
     const Vars yes = b.inline_graph(*n.regions[0], operands), no = b.inline_graph(*n.regions[1], operands);
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
@@ -61,8 +92,8 @@ std::optional<Graph> without_small_branches(const ir::OpTable& table, const Grap
   return with_regions(graph, [&](const Graph& region) {
     auto inside = without_small_branches(table, region);
     const Graph& now = inside ? *inside : region;
-    const auto some = [&](const Node& n) { return both_ways(now, n); };
-    if (std::any_of(now.nodes.begin(), now.nodes.end(), some)) inside = chosen(table, now);
+    const auto some = [&](const Node& n) { return both_ways(now, n) || few_turns(n); };
+    if (std::any_of(now.nodes.begin(), now.nodes.end(), some)) inside = plain(table, now);
     return inside;
   });
 }

@@ -7,24 +7,33 @@
 
 namespace shard::runtime {
 
-void copy_around(View in, View out, const Shape& begin, const Shape& inner) {
-  // [from, from + count) of dimension d.
-  const auto narrow = [](View& v, std::size_t d, std::int64_t from, std::int64_t count) {
-    v.data = v.as<unsigned char>() + from * v.strides[d] * static_cast<std::int64_t>(size_of(v.dtype));
-    v.shape[d] = count;
-  };
-  for (std::size_t d = 0; d < out.shape.size(); ++d) {
+std::vector<Block> around(const Shape& whole, const Shape& begin, const Shape& inner) {
+  std::vector<Block> all;
+  Block left{Shape(whole.size(), 0), whole};
+  for (std::size_t d = 0; d < whole.size(); ++d) {
     const std::int64_t behind = begin[d] + inner[d];
-    for (const auto& [from, count] : {std::pair{std::int64_t{0}, begin[d]}, std::pair{behind, out.shape[d] - behind}}) {
+    for (const auto& [from, count] : {std::pair{std::int64_t{0}, begin[d]}, std::pair{behind, whole[d] - behind}}) {
       if (count == 0) continue;
-      View some = in, to = out;
-      narrow(some, d, from, count);
-      narrow(to, d, from, count);
-      copy(some, to);
+      Block& some = all.emplace_back(left);
+      some.begin[d] = from, some.shape[d] = count;
     }
-    narrow(in, d, begin[d], inner[d]);
-    narrow(out, d, begin[d], inner[d]);
+    left.begin[d] = begin[d], left.shape[d] = inner[d];
   }
+  return all;
+}
+
+std::int64_t first_element(const Block& block, const View& of) {
+  std::int64_t at = 0;
+  for (std::size_t d = 0; d < block.begin.size(); ++d) at += block.begin[d] * of.strides[d];
+  return at;
+}
+
+void copy_around(View in, View out, const Shape& begin, const Shape& inner) {
+  const auto part = [](const View& v, const Block& block) {
+    void* const first = v.as<unsigned char>() + first_element(block, v) * static_cast<std::int64_t>(size_of(v.dtype));
+    return View{v.dtype, block.shape, v.strides, first};
+  };
+  for (const Block& block : around(out.shape, begin, inner)) copy(part(in, block), part(out, block));
 }
 
 }  // namespace shard::runtime

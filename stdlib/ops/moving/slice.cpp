@@ -5,6 +5,7 @@
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/frame.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/moves.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/moving/moving_steps.h"
@@ -309,6 +310,14 @@ void register_pad_with(OpTable& t) {
     everywhere.strides.resize(out.shape.size(), 0);
     for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
     bool nothing = runtime::numel(from.shape) == 0;
+    runtime::Moves few;
+    bool little = !interior && few.add(0, from, 0, inner, offset);
+    for (const runtime::Block& block : runtime::around(out.shape, begin, from.shape)) {
+      const View some{out.dtype, block.shape, everywhere.strides, nullptr},
+          to{out.dtype, block.shape, out.strides, nullptr};
+      little = little && few.add(1, some, first_element(block, everywhere), to, first_element(block, out));
+    }
+    if (little) return few;
     return [=](void* const* i, void* const* o) mutable {
       if (interior)
         runtime::copy(at(everywhere, i[1]), at(out, o[0]));
