@@ -29,7 +29,7 @@ void Stop::begin(double seconds, std::int64_t steps) {
 bool Stop::look() {
   steps_ += until_look_ - ahead_;
   ahead_ = until_look_ = std::clamp<std::int64_t>(most_steps_ - steps_, 1, kSteps);
-  return due();
+  return wanted();
 }
 
 bool Stop::waited() const noexcept {

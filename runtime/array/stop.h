@@ -17,15 +17,12 @@ class Stop {
 
   void begin(double seconds, std::int64_t steps);  // of the run that begins; 0: no limit
   static constexpr std::int64_t kSteps = 64;       // between looks at the clock
-  // Counts so many, kSteps at most; true where the run is to end.
+  // Counts so many, kSteps at most; true where the run is to end, whatever patience there is.
   bool step(std::int64_t many = 1) {
     if ((ahead_ -= many) <= 0) return look();
     return requested_.load(std::memory_order_relaxed);
   }
-  bool due() const noexcept {
-    const bool wanted = requested_.load(std::memory_order_relaxed) || steps_ > most_steps_ || (timed_ && late());
-    return wanted && (patience_ == 0 || waited());
-  }
+  bool due() const noexcept { return wanted() && (patience_ == 0 || waited()); }
   [[noreturn]] void raise() const;  // RuntimeError: "interrupt", "steps" or "seconds"
   void ask() const {
     if (due()) raise();
@@ -58,6 +55,9 @@ class Stop {
   int patience_ = 0;
   bool timed_ = false;
   bool look();
+  bool wanted() const noexcept {
+    return requested_.load(std::memory_order_relaxed) || steps_ > most_steps_ || (timed_ && late());
+  }
   std::int64_t steps_ = 0, most_steps_ = INT64_MAX;
   std::int64_t ahead_ = kSteps, until_look_ = kSteps;  // until_look_ - ahead_ are not in steps_ yet
   double seconds_ = 0;
