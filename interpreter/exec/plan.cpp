@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <span>
 #include <variant>
 
 #include "grammar/diagnostic.h"
@@ -146,8 +145,7 @@ class Turns {
       auto* const call = std::get_if<Call>(&q);
       const auto* const elements = call ? call->step->kernel.target<RunElements>() : nullptr;
       if (!elements) continue;
-      std::vector<runtime::ElementTurns::Moving> moving(call->moving.begin(), call->moving.end());
-      if (auto turns = elements->kernel->turns({call->at[0], call->at[1]}, moving)) q = *std::move(turns);
+      if (auto turns = elements->kernel->turns({call->at[0], call->at[1]}, call->moving)) q = *std::move(turns);
     }
     return true;
   }
@@ -164,7 +162,7 @@ class Turns {
   // So many turns at most; how many.
   std::int64_t run(Run& r, std::int64_t turn, std::int64_t most = 1) {
     const std::size_t n = plan_.locs.size();
-    if ((most > 1 || !quick_.empty()) && quick(turn)) {
+    if (quick(turn)) {
       auto* const alone = quick_.size() == 1 ? std::get_if<runtime::ElementTurns>(&quick_[0]) : nullptr;
       if (alone) return alone->run(turn, most), most;
       for (std::int64_t t = turn; t < turn + most; ++t) quick_turn(r, t);
@@ -194,7 +192,7 @@ class Turns {
     const Step* step;
     const runtime::Moves* moves;  // null: some other kernel
     std::array<void**, 2> at;     // in even and in odd turns
-    std::vector<std::pair<std::size_t, std::int64_t>> moving;
+    std::vector<runtime::ElementTurns::Moving> moving;
     void run(Run& r, std::int64_t turn) const {
       void** const now = at[static_cast<std::size_t>(turn & 1)];
       if (moves) {

@@ -47,41 +47,44 @@ bool few_turns(const Node& n) {
          static_cast<std::size_t>(edges.turns) <= kMostInAll;
 }
 
+bool plain(const Graph& g, const Node& n) { return both_ways(g, n) || few_turns(n); }
+
+Vars chosen(ir::Builder& b, const Graph& g, const Node& n, const Vars& in) {
+  const Vars operands(in.begin() + 1, in.end());
+  const Vars yes = b.inline_graph(*n.regions[0], operands), no = b.inline_graph(*n.regions[1], operands);
+  Vars made;
+  for (std::size_t i = 0; i < n.outputs.size(); ++i) {
+    const ir::Type& type = g.type(n.outputs[i]);
+    const Var condition = ir::broadcast_to(b, in[0], type.shape);
+    made.push_back(b.append(*b.core().select, {condition, yes[i], no[i]}, {}, {}, {type}).at(0));
+  }
+  return made;
+}
+
 Vars turn_by_turn(ir::Builder& b, const Node& n, const Vars& in) {
   const ir::RegionEdges edges = ir::region_edges(n);
   const auto carry = in.begin() + static_cast<std::ptrdiff_t>(edges.constants(0).count);
-  const Vars constants(in.begin(), carry);
   Vars now(carry, in.end());
   for (std::int64_t t = 0; t < edges.turns; ++t) {
-    Vars operands = constants;
+    Vars operands(in.begin(), carry);
     operands.insert(operands.end(), now.begin(), now.end());
     now = b.inline_graph(*n.regions[0], operands);
   }
   return now;
 }
 
-Graph plain(const ir::OpTable& table, const Graph& g) {
+Graph made_plain(const ir::OpTable& table, const Graph& g) {
   ir::Builder b = builder_like(table, g);
   ir::GraphCopy now(b, g);
   now.params();
   for (const Node& n : g.nodes) {
-    const ir::SpanScope scope(b, n.span);
-    if (few_turns(n)) {
-      const Vars last = turn_by_turn(b, n, now(n.inputs));
-      for (std::size_t i = 0; i < n.outputs.size(); ++i) now[n.outputs[i]] = last[i];
-      continue;
-    }
-    if (!both_ways(g, n)) {
+    if (!plain(g, n)) {
       now.node(n);
       continue;
     }
-    const Vars in = now(n.inputs), operands(in.begin() + 1, in.end());
-    const Vars yes = b.inline_graph(*n.regions[0], operands), no = b.inline_graph(*n.regions[1], operands);
-    for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-      const ir::Type& type = g.type(n.outputs[i]);
-      const Var condition = ir::broadcast_to(b, in[0], type.shape);
-      now[n.outputs[i]] = b.append(*table.core().select, {condition, yes[i], no[i]}, {}, {}, {type}).at(0);
-    }
+    const ir::SpanScope scope(b, n.span);
+    const Vars in = now(n.inputs);
+    now.become(n.outputs, few_turns(n) ? turn_by_turn(b, n, in) : chosen(b, g, n, in));
   }
   return now.finish();
 }
@@ -92,8 +95,8 @@ std::optional<Graph> without_small_branches(const ir::OpTable& table, const Grap
   return with_regions(graph, [&](const Graph& region) {
     auto inside = without_small_branches(table, region);
     const Graph& now = inside ? *inside : region;
-    const auto some = [&](const Node& n) { return both_ways(now, n) || few_turns(n); };
-    if (std::any_of(now.nodes.begin(), now.nodes.end(), some)) inside = plain(table, now);
+    const auto some = [&](const Node& n) { return plain(now, n); };
+    if (std::any_of(now.nodes.begin(), now.nodes.end(), some)) inside = made_plain(table, now);
     return inside;
   });
 }

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "runtime/kernels/spread.h"
-#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 
@@ -25,7 +26,7 @@ struct Moves {
     std::vector<Number> numbers = {};
     bool placed_in_result = false;  // by the numbers; else in the operand
     // What stands in the result and this many elements of the operand become what stands there; null: it is a copy.
-    void (*combine)(const void* there, const void* from, const void*, void* out, std::int64_t n) = nullptr;
+    Loop combine = nullptr;
     std::int64_t elements = 0;
   };
   std::vector<Move> all;
@@ -41,7 +42,9 @@ struct Moves {
   bool put(std::size_t operand, const View& v, std::size_t numbers, const View& index, const View& out,
            Scatter op = Scatter::Set);
   // All of an operand to the result, unless it is there already; both are dense. Of any size.
-  void whole(std::size_t operand, std::size_t bytes) { all.push_back({operand, 0, 0, bytes}); }
+  void whole(std::size_t operand, const View& out) {
+    all.push_back({operand, 0, 0, static_cast<std::size_t>(bytes_of(out.shape, size_of(out.dtype)))});
+  }
   // The stretches from this one on are where a number says, besides.
   void place(std::size_t first, const Number& number, bool in_result);
 

@@ -183,7 +183,7 @@ TEST_CASE("few rows are copies that numbers place: what take and scatter give", 
                      known = op == Scatter::Set || (sums && op != Scatter::Max);
           Array want(t, four), got = random_array(t, four, 3);
           Moves moves;
-          moves.whole(0, static_cast<std::size_t>(x.size()) * size_of(t));
+          moves.whole(0, x.view());
           CHECK(moves.put(2, v.view(), 1, index.view(), got.view(), op) == known);
           if (!known) continue;
           scatter(op, three(x.view()), index.view(), three(v.view()), three(want.view()));
@@ -207,7 +207,7 @@ TEST_CASE("a large array whose row changes is copied to the result, or lies ther
   *v.as<float>() = -1;
   *at_.as<std::int32_t>() = 12345;
   Moves moves;
-  moves.whole(0, static_cast<std::size_t>(n) * sizeof(float));
+  moves.whole(0, x.view());
   REQUIRE(moves.put(2, v.view(), 1, at_.view(), out.view()));
   void* const in[] = {x.data(), at_.data(), v.data()};
   for (Array* to : {&out, &x}) {

@@ -131,7 +131,7 @@ BoundKernel bind_update(const KernelCall& c) {
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   bool nothing = runtime::numel(v.shape) == 0;
   runtime::Moves few;
-  few.whole(0, size_of(out.dtype) * static_cast<std::size_t>(runtime::numel(out.shape)));
+  few.whole(0, out);
   if (runtime::is_contiguous(x) && runtime::is_contiguous(out) && w.added_to(few, from, to, 2)) return few;
   return [=](void* const* in, void* const* o) mutable {
     if (in[0] != o[0]) runtime::copy(at(x, in[0]), at(out, o[0]));

@@ -164,7 +164,7 @@ ir::KernelFn scatter_kernel() {
     const View out = *merged(c.out[0], p.x_groups());
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
     runtime::Moves few;
-    few.whole(0, runtime::size_of(out.dtype) * static_cast<std::size_t>(runtime::numel(out.shape)));
+    few.whole(0, out);
     const bool as_they_lie = !x.from && !index.from && !v.from && runtime::is_contiguous(x.view);
     if (as_they_lie && few.put(2, v.view, 1, index.view, out, op)) return few;
     runtime::Pool& pool = c.pool;
