@@ -117,7 +117,7 @@ struct KernelCall {
   std::span<const char> read = {};  // by result: whether anything reads it; empty: all are read
   bool reads(std::size_t result) const { return read.empty() || read[result]; }
 };
-// May be called from one thread at a time; that of a row with `kernel_sum` from several.
+// May be called from one thread at a time; that of a row that sums (`kernel_sum`) or `reduces` from several.
 using BoundKernel = std::function<void(void* const* in, void* const* out)>;
 using KernelFn = std::function<BoundKernel(const KernelCall&)>;  // called once a plan
 // The operation followed by a sum over devices, as one kernel: the terms of single devices are never stored. Inputs

@@ -1,7 +1,7 @@
 // Reductions and the index of the extreme. The order of a reduction is a fixed tree: runs of 1,024 elements (or blocks
 // of 16 rows), joined two by two, a whole subtree to a task. It depends on the shape alone, so bits do not depend on
 // the threads. Inputs whose inner dimension is not dense are packed first.
-#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/reduction.h"
 
 #include <algorithm>
 #include <bit>
@@ -25,10 +25,10 @@ constexpr std::int64_t kSubtree = 64;  // leaves that one task joins; a power of
 constexpr std::int64_t kReduceWork = 32 * 1024;  // elements a task should have at least
 constexpr std::int64_t kShortLine = 64;          // of fewer elements a call for each takes most of the time
 
-struct ReduceJob {  // kept and reduced dimensions of an input, merged
-  ReducePlan p;
+struct ReduceJob {
+  const ReducePlan& p;
+  const Nest<1>&kept, &reduced;  // dimensions of the input, merged
   const unsigned char* data;
-  Nest<1> kept, reduced;
   unsigned char* out;
 };
 
@@ -226,51 +226,16 @@ void fill_identity(Reduce op, const View& out) {
   }
 }
 
-}  // namespace
-
-void reduce(Reduce op, const View& in, std::span<const int> axes, const View& out) {
-  std::vector<bool> gone(in.shape.size(), false);
-  for (const int a : axes) gone[static_cast<std::size_t>(a)] = true;
-  std::int64_t kept_count = 1, reduced_count = 1;
-  for (std::size_t i = 0; i < in.shape.size(); ++i) (gone[i] ? reduced_count : kept_count) *= in.shape[i];
-  if (kept_count == 0) return;
-  const ReducePlan p = reduce_plan(op, in.dtype);
-  if (reduced_count == 0) return fill_identity(op, out);
-
-  ReduceJob job{p, in.as<const unsigned char>(), {}, {}, out.as<unsigned char>()};
-  int inner = -1;  // the last dimension that is not of size 1
-  for (std::size_t i = 0; i < in.shape.size(); ++i) {
-    (gone[i] ? job.reduced : job.kept).add(in.shape[i], {in.strides[i]});
-    if (in.shape[i] != 1) inner = static_cast<int>(i);
-  }
-  if (reduced_count == 1) {
-    View kept{in.dtype, {}, {}, in.data};
-    for (std::size_t i = 0; i < in.shape.size(); ++i)
-      if (!gone[i]) {
-        kept.shape.push_back(in.shape[i]);
-        kept.strides.push_back(in.strides[i]);
-      }
-    return copy(kept, View{out.dtype, kept.shape, row_major(kept.shape), out.data});
-  }
-  const auto dense = [](const Nest<1>& n) { return n.rank > 0 && n.stride[0][n.rank - 1] == 1; };
-  if (!p.load && job.reduced.rank > 1 && dense(job.reduced) && job.reduced.size[job.reduced.rank - 1] < kShortLine &&
-      inner > 0 && !gone[static_cast<std::size_t>(inner) - 1])
-    return reduce_lines_last(op, in, axes, inner, out);
-  if (inner >= 0 && in.strides[static_cast<std::size_t>(inner)] == 1) {
-    if (gone[static_cast<std::size_t>(inner)] && dense(job.reduced)) return reduce_lines(job);
-    if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept)) return reduce_rows(job);
-  } else if (dense(job.kept) && job.kept.size[job.kept.rank - 1] >= 16) {
-    return reduce_rows(job);  // a transposed view: its dense dimension is kept
-  } else if (dense(job.reduced) && job.reduced.size[job.reduced.rank - 1] >= 16) {
-    return reduce_lines(job);
-  }
-  // Pack with the reduced dimensions last.
+// Packed, with the reduced dimensions last.
+void reduce_packed(const ReducePlan& p, const View& in, const std::vector<bool>& gone, unsigned char* out) {
   View packed{in.dtype, {}, {}, nullptr}, source{in.dtype, {}, {}, in.data};
+  std::int64_t kept_count = 1, reduced_count = 1;
   for (const bool wanted : {false, true})
     for (std::size_t i = 0; i < in.shape.size(); ++i)
       if (gone[i] == wanted) {
         source.shape.push_back(in.shape[i]);
         source.strides.push_back(in.strides[i]);
+        (wanted ? reduced_count : kept_count) *= in.shape[i];
       }
   packed.shape = source.shape;
   packed.strides = row_major(packed.shape);
@@ -278,10 +243,101 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
       new unsigned char[static_cast<std::size_t>(kept_count * reduced_count) * p.item]);
   packed.data = memory.get();
   copy(source, packed);
-  ReduceJob flat{p, memory.get(), {}, {}, job.out};
-  flat.kept.add(kept_count, {reduced_count});
-  flat.reduced.add(reduced_count, {1});
-  reduce_lines(flat);
+  Nest<1> kept, reduced;
+  kept.add(kept_count, {reduced_count});
+  reduced.add(reduced_count, {1});
+  reduce_lines({p, kept, reduced, memory.get(), out});
+}
+
+View kept_of(const View& in, const std::vector<bool>& gone) {
+  View kept{in.dtype, {}, {}, in.data};
+  for (std::size_t i = 0; i < in.shape.size(); ++i)
+    if (!gone[i]) {
+      kept.shape.push_back(in.shape[i]);
+      kept.strides.push_back(in.strides[i]);
+    }
+  return kept;
+}
+
+}  // namespace
+
+struct Reduction::Impl {
+  enum class Way : std::uint8_t { Nothing, Identity, Copy, Lines, Rows, LinesLast, Packed };
+  Reduce op;
+  View in, out;
+  std::vector<int> axes;
+  std::vector<bool> gone;
+  ReducePlan plan;
+  Nest<1> kept, reduced;
+  int inner = -1;  // the last dimension that is not of size 1
+
+  Impl(Reduce how, const View& from, std::span<const int> over, const View& to)
+      : op(how),
+        in(from),
+        out(to),
+        axes(over.begin(), over.end()),
+        gone(from.shape.size(), false),
+        plan(reduce_plan(how, from.dtype)) {
+    for (const int a : axes) gone[static_cast<std::size_t>(a)] = true;
+    for (std::size_t i = 0; i < in.shape.size(); ++i) {
+      (gone[i] ? reduced : kept).add(in.shape[i], {in.strides[i]});
+      if (in.shape[i] != 1) inner = static_cast<int>(i);
+    }
+    way = choose();
+  }
+  Way way = Way::Nothing;
+
+ private:
+  Way choose() const {
+    std::int64_t kept_count = 1, reduced_count = 1;
+    for (std::size_t i = 0; i < in.shape.size(); ++i) (gone[i] ? reduced_count : kept_count) *= in.shape[i];
+    if (kept_count == 0) return Way::Nothing;
+    if (reduced_count == 0) return Way::Identity;
+    if (reduced_count == 1) return Way::Copy;
+    const auto dense = [](const Nest<1>& n) { return n.rank > 0 && n.stride[0][n.rank - 1] == 1; };
+    const auto last = [](const Nest<1>& n) { return n.size[n.rank - 1]; };
+    const auto at = static_cast<std::size_t>(inner);
+    if (!plan.load && reduced.rank > 1 && dense(reduced) && last(reduced) < kShortLine && inner > 0 && !gone[at - 1])
+      return Way::LinesLast;
+    if (inner >= 0 && in.strides[at] == 1) {
+      if (gone[at] && dense(reduced)) return Way::Lines;
+      if (!gone[at] && dense(kept)) return Way::Rows;
+    } else if (dense(kept) && last(kept) >= 16) {
+      return Way::Rows;  // a transposed view: its dense dimension is kept
+    } else if (dense(reduced) && last(reduced) >= 16) {
+      return Way::Lines;
+    }
+    return Way::Packed;
+  }
+};
+
+Reduction::Reduction(Reduce op, const View& in, std::span<const int> axes, const View& out)
+    : impl_(new Impl(op, in, axes, out)) {}
+Reduction::~Reduction() = default;
+
+void Reduction::run(const void* in, void* out) const {
+  using Way = Impl::Way;
+  const Impl& r = *impl_;
+  const ReduceJob job{r.plan, r.kept, r.reduced, static_cast<const unsigned char*>(in),
+                      static_cast<unsigned char*>(out)};
+  const auto from = [&] { return View{r.in.dtype, r.in.shape, r.in.strides, const_cast<void*>(in)}; };
+  const auto to = [&] { return View{r.out.dtype, r.out.shape, r.out.strides, out}; };
+  switch (r.way) {
+    case Way::Nothing: return;
+    case Way::Identity: return fill_identity(r.op, to());
+    case Way::Copy: {
+      const View kept = kept_of(from(), r.gone);
+      return copy(kept, View{r.out.dtype, kept.shape, row_major(kept.shape), out});
+    }
+    case Way::Lines: return reduce_lines(job);
+    case Way::Rows: return reduce_rows(job);
+    case Way::LinesLast: return reduce_lines_last(r.op, from(), r.axes, r.inner, to());
+    case Way::Packed: return reduce_packed(r.plan, from(), r.gone, job.out);
+  }
+}
+
+void reduce(Reduce op, const View& in, std::span<const int> axes, const View& out) {
+  Reduction(op, in, axes, out).run(in.data, out.data);
 }
 
 }  // namespace shard::runtime

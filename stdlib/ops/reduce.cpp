@@ -3,9 +3,10 @@
 // product, maximum, ...
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "interpreter/hlo/writer.h"
-#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/reduction.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/moving/moving_steps.h"
@@ -37,9 +38,9 @@ ir::FactorFn reduce_factors(FactorReduce how) {
 
 ir::KernelFn reduce_kernel(Reduce op) {
   return [op](const KernelCall& c) -> BoundKernel {
-    View in = c.in[0], out = c.out[0];
-    auto axes = from_front(c.attrs.ints("axes"), in.rank());
-    return [=](void* const* i, void* const* o) mutable { runtime::reduce(op, at(in, i[0]), axes, at(out, o[0])); };
+    const auto axes = from_front(c.attrs.ints("axes"), c.in[0].rank());
+    const auto prepared = std::make_shared<const runtime::Reduction>(op, c.in[0], axes, c.out[0]);
+    return [prepared](void* const* i, void* const* o) { prepared->run(i[0], o[0]); };
   };
 }
 
