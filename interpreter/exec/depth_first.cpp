@@ -1,7 +1,8 @@
 // Which units are done depth first. From a product of a batch of matrices on, units that read what is made are taken in
 // as long as they work on each matrix of the batch by itself; a unit that makes something large for them only is taken
 // in too. A product of a batch has factors that both operands and the result have; rows are no such factor, so a
-// product with a weight is not cut, and bits cannot depend on blocks.
+// product with a weight is not cut, and bits cannot depend on blocks. Of what is left, the same is done from a
+// reduction on: its batch are the dimensions before those that it reduces.
 #include "interpreter/exec/depth_first.h"
 
 #include <algorithm>
@@ -26,7 +27,10 @@ using runtime::Shape;
 // Less than this between the products stays in the caches anyway. Blocks shall hold no more of it than kBlock, half of
 // a second cache; where they would be fewer than kFew there is nothing for threads.
 constexpr std::int64_t kWorth = 512 << 10, kBlock = 192 << 10, kFew = 4;
+// A reduction uses all threads without blocks: there must be some, and they must stay in a cache.
+constexpr std::int64_t kSome = 16, kLargest = 512 << 10;
 
+enum class Seed { Product, Reduction };      // what is done together begins with it
 using Dims = std::vector<int>;               // by factor: a value's dimension
 using Known = std::map<std::int32_t, Dims>;  // by value
 
@@ -53,15 +57,17 @@ class Growth {
     for (ir::Var v : g.results) is_result_[at(v)] = true;
   }
 
-  // All that can be done together with the product `seed`, of units from `floor` on; false where that is nothing.
-  bool from(std::size_t seed, std::size_t floor) {
+  // All that can be done together with `seed`, of units from `floor` on; false where that is nothing.
+  bool from(std::size_t seed, std::size_t floor, Seed kind) {
     members_.clear();
     known_.clear();
     sizes_.clear();
-    if (!begin(units_[seed])) return false;
+    const bool begun = kind == Seed::Product ? begin(units_[seed]) : begin_reduced(units_[seed]);
+    if (!begun) return false;
     in_.assign(units_.size(), 0);
     behind_.assign(units_.size(), 0);
     reach_ = 0;
+    if (kind == Seed::Reduction) take_in_makers(seed, floor);
     add(seed);
     for (std::size_t u = seed + 1; u <= reach_ && !units_[u].effect; ++u) {
       bool reads = false, needs_late = false;
@@ -80,7 +86,8 @@ class Growth {
       }
     }
     std::sort(members_.begin(), members_.end());
-    return std::count_if(members_.begin(), members_.end(), [&](std::size_t u) { return product(units_[u]); }) > 1;
+    return kind == Seed::Reduction ||
+           std::count_if(members_.begin(), members_.end(), [&](std::size_t u) { return product(units_[u]); }) > 1;
   }
 
   const std::vector<std::size_t>& members() const { return members_; }
@@ -153,6 +160,26 @@ class Growth {
            knows(known_, n.inputs[1], of[1]) && knows(known_, n.outputs[0], of[2]);
   }
 
+  // The dimensions before those that are reduced: of the operand, and of what a program computes.
+  bool begin_reduced(const Unit& seed) {
+    if (seed.segment || seed.summed || (seed.elementwise && seed.points.last == 0)) return false;
+    const Node& n = node(seed.nodes.back());
+    if (!seed.elementwise && (!n.op->reduces || n.inputs.size() != 1)) return false;
+    std::size_t first = seed.points.first;
+    const Shape& whole = seed.elementwise ? seed.points.shape : shape(n.inputs[0]);
+    if (!seed.elementwise) {
+      const auto axes = n.attrs.ints("axes");
+      if (axes.empty()) return false;
+      first = whole.size() - static_cast<std::size_t>(-*std::min_element(axes.begin(), axes.end()));
+    }
+    axes_ = distinct_[at(n.outputs[0])];
+    Dims cut;
+    for (std::size_t d = 0; d < first; ++d)
+      if (whole[d] > 1) cut.push_back(static_cast<int>(d)), sizes_.push_back(whole[d]);
+    if ((cut.empty() && axes_.empty()) || !knows(known_, n.outputs[0], cut)) return false;
+    return fits(seed, known_);
+  }
+
   // Whether the axes of devices are dimensions of a batch too: both operands differ along all of them.
   bool along_axes(const Node& n) const {
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ir::Var v) { return distinct_[at(v)] == axes_; });
@@ -176,7 +203,7 @@ class Growth {
 
   // Whether the unit works on each part by itself, and where its values are cut then.
   bool fits(const Unit& u, Known& known) const {
-    if (u.summed || u.effect || u.points.last > 0) return false;
+    if (u.summed || u.effect || u.segment) return false;
     for (int i : u.nodes)
       if (ir::host_copy(node(i)) != ir::HostCopy::None) return false;
     for (ir::Var v : outputs(u))
@@ -187,7 +214,7 @@ class Growth {
   // Of a program all elements of the same points; what is read from outside is aligned from the right.
   bool fits_program(const Unit& u, Known& known) const {
     const Shape& points = u.points.shape;
-    const auto lead = static_cast<int>(points.size() - u.points.row);
+    const auto lead = static_cast<int>(u.points.last > 0 ? u.points.first : points.size() - u.points.row);
     const auto spread_to = [&](const Node& n) {
       return static_cast<int>(n.op->reduces ? points.size() : shape(n.outputs[0]).size());
     };
@@ -221,10 +248,10 @@ class Growth {
     return true;
   }
 
-  // A product of a batch with all of the factors, or a view in which each is a dimension of its own.
+  // A product of a batch with all of the factors, a reduction of other dimensions, or a view in which each is a
+  // dimension of its own.
   bool fits_node(const Node& n, Known& known) const {
-    const bool is_product = product(n);
-    if (n.outputs.size() != 1 || !(is_product || ir::shows_all(*n.op)) || !along_axes(n)) return false;
+    if (n.outputs.size() != 1 || !(product(n) || n.op->reduces || ir::shows_all(*n.op)) || !along_axes(n)) return false;
     const transform::RuleRef rule = transform::local_rule(*n.op, types_of(g_, n.inputs), n.attrs, n.rule);
     if (!rule) return false;
     std::vector<Dims> of(n.inputs.size() + 1);
@@ -299,10 +326,9 @@ void settle(Segment& s, std::int64_t bytes) {
   std::erase_if(s.cuts, [](const Segment::Cut& cut) { return cut.count == 1; });
 }
 
-}  // namespace
-
-std::vector<Unit> depth_first(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
-                              const runtime::Mesh* whole, std::vector<Unit> units) {
+// What begins with seeds of one kind.
+std::vector<Unit> together(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
+                           const runtime::Mesh* whole, std::vector<Unit> units, Seed kind) {
   Growth growth(g, distinct, units);
   std::vector<char> taken(units.size(), 0);
   std::vector<std::size_t> order(units.size());  // of the units, as they are after all
@@ -311,7 +337,7 @@ std::vector<Unit> depth_first(const ir::Graph& g, const std::vector<AxisSet>& di
   std::size_t floor = 0;             // stretches of units that are done together do not overlap
   for (std::size_t seed = 0; seed < units.size(); ++seed) {
     runtime::Stop::ask_here();
-    if (seed < floor || !growth.from(seed, floor)) continue;
+    if (seed < floor || !growth.from(seed, floor, kind)) continue;
     const auto devices = [&](const runtime::Mesh* m) { return m ? m->size_of(growth.axes()) : 1; };
     const std::int64_t each = growth.bytes_between();
     if (each < kWorth / devices(whole)) continue;
@@ -319,9 +345,10 @@ std::vector<Unit> depth_first(const ir::Graph& g, const std::vector<AxisSet>& di
     s->axes = growth.axes();
     s->cuts = growth.cuts();
     settle(*s, each);
-    std::int64_t blocks = devices(mesh);
+    std::int64_t blocks = 1;
     for (const Segment::Cut& cut : s->cuts) blocks *= cut.count;
-    if (blocks < 2) continue;
+    if (kind == Seed::Reduction && (blocks * devices(whole) < kSome || each / blocks > kLargest)) continue;
+    if (blocks * devices(mesh) < 2) continue;
     Unit all;
     const std::size_t first = growth.members().front(), last = growth.members().back();
     for (std::size_t u : growth.members()) {
@@ -345,6 +372,15 @@ std::vector<Unit> depth_first(const ir::Graph& g, const std::vector<AxisSet>& di
     else if (!taken[u])
       out.push_back(std::move(units[u]));
   return out;
+}
+
+}  // namespace
+
+std::vector<Unit> depth_first(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
+                              const runtime::Mesh* whole, std::vector<Unit> units) {
+  for (const Seed kind : {Seed::Product, Seed::Reduction})
+    units = together(g, distinct, mesh, whole, std::move(units), kind);
+  return units;
 }
 
 }  // namespace shard::exec

@@ -1,6 +1,6 @@
-// Depth first: products of a batch of matrices, and what stands between them, are done block by block over the
-// dimensions that they all share (batch, head, device), so that what one block needs stays in the second cache and
-// never becomes an array of its own. The scores of attention are such a thing. Blocks do not depend on one another:
+// Depth first: products of a batch of matrices, or reductions, and what stands between them are done block by block
+// over the dimensions that they all share (batch, head, device), so that what one block needs stays in the second cache
+// and never becomes an array of its own. The scores of attention are such a thing. Blocks do not depend on one another:
 // threads take a block each. Found by structure, from factors of operations; nothing is known of attention.
 #pragma once
 #include <cstdint>

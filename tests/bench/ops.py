@@ -43,6 +43,8 @@ ROWS = [
     ('causal attention, 8 x 8 heads, 256 x 64', [(8, 8, 256, 64)] * 3, 'softmax(where(tril(ones([256, 256])) > 0.0, x @ y.transpose([0, 1, 3, 2]) / 8.0, -1e9)) @ z',
      'jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((256, 256))) > 0, x @ y.transpose(0, 1, 3, 2) / 8.0, -1e9)) @ z'),
     ('softmax, 65536 x 50', [(65536, 50)], 'softmax(x)', 'jax.nn.softmax(x)'),
+    ('softmax of the middle, 64 x 256 x 256', [(64, 256, 256)], 'softmax(x, axis: 1)', 'jax.nn.softmax(x, axis=1)'),
+    ('softmax of a vocabulary, 128 x 50000', [(128, 50000)], 'softmax(x)', 'jax.nn.softmax(x)'),
     ('layer norm, 4096 x 300', [(4096, 300)], '(x - mean(x, axis: -1, keepdims: true)) / sqrt(var(x, axis: -1, keepdims: true) + 1e-5)',
      '(x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)'),
     ('layer norm in bf16, 4096 x 512', [('cast(normal(key(0), [4096, 512]), bf16)', 'normal(key(0), (4096, 512)).astype(jnp.bfloat16)')],

@@ -62,6 +62,18 @@ Graph backward() {
   });
 }
 
+// Over these dimensions, which are not the last ones of short rows.
+Graph normalised(const runtime::Shape& shape, const ir::Ints& axes) {
+  return graph({f32(shape)}, [&](Builder& b, const Vars& x) {
+    runtime::Shape ones = shape;
+    for (const std::int64_t axis : axes) ones[shape.size() - static_cast<std::size_t>(-axis)] = 1;
+    const auto spread = [&](Var reduced) { return ir::broadcast_to(b, ir::reshape(b, reduced, ones), shape); };
+    const Var largest = b.call("reduce_max", {x[0]}, {{"axes", axes}});
+    const Var e = b.call("exp", {ir::sub(b, x[0], spread(largest))});
+    return Vars{ir::div(b, e, spread(ir::reduce_sum(b, e, axes)))};
+  });
+}
+
 Arrays given(const Graph& g) {
   Arrays args;
   for (Var p : g.params) args.push_back(numbers(g.type(p), static_cast<unsigned>(p.id) + 1));
@@ -74,7 +86,7 @@ std::int64_t temporaries(const Graph& g) {
   return compile(g, infos, nullptr, pool)->memory().temporaries;
 }
 void check_same_bits(const Graph& g, const MeshRef& m = nullptr, const std::vector<Sharding>& layouts = {}) {
-  CHECK(flat(execute(g, given(g), m, layouts)) == flat(execute(g, given(g), m, layouts, true)));
+  CHECK((flat(execute(g, given(g), m, layouts)) == flat(execute(g, given(g), m, layouts, true))));
 }
 
 }  // namespace
@@ -122,6 +134,28 @@ TEST_CASE("what is summed over the batch, or small, is left as it is", "[depth_f
           const Var h = b.call("tanh", {product(b, x[0], x[1], "bmk,bkn->bmn")});
           return Vars{product(b, h, x[1], "bmk,bkn->bmn")};
         })) == 0);
+}
+
+TEST_CASE("what stands around reductions of other dimensions than a batch's is done batch by batch", "[depth_first]") {
+  const std::pair<runtime::Shape, ir::Ints> cases[] = {
+      {{32, 128, 64}, {-2}}, {{4, 8, 96, 64}, {-2}}, {{32, 16, 16, 32}, {-3, -2}}, {{32, 12000}, {-1}}};
+  const MeshRef m = mesh({{"X", 2}, {"Y", 2}});
+  for (const auto& [shape, axes] : cases) {
+    INFO(runtime::to_string(shape));
+    const Graph g = normalised(shape, axes);
+    CHECK(segments(g) == 1);
+    CHECK(temporaries(g) < runtime::numel(shape) * 4 / 2);
+    check_same_bits(g);
+    std::vector<std::vector<runtime::AxisId>> dims(shape.size());
+    dims[0] = {0};
+    check_same_bits(g, m, {spec(dims)});
+    dims.back() = {1};
+    check_same_bits(g, m, {spec(dims)});
+  }
+  CHECK(segments(normalised({4, 512, 128}, {-2})) == 0);       // few blocks: all threads are at each reduction
+  CHECK(segments(normalised({16, 1024, 512}, {-2})) == 0);     // blocks that no cache holds
+  CHECK(segments(normalised({32, 32, 64}, {-2})) == 0);        // all of it stays in one
+  CHECK(segments(normalised({64, 64, 1024}, {-3, -2})) == 0);  // no batch
 }
 
 // The product of what is made inside with all of it has to come behind, and so has the second pair of products.
