@@ -35,7 +35,7 @@ class Turn {
 template <class C>
 bool beats(C x, C best) {
   if constexpr (std::is_floating_point_v<C>)
-    return (x > best || x != x) && best == best;
+    return ((x > best) | (x != x)) & (best == best);
   else
     return x > best;
 }
@@ -77,6 +77,21 @@ void best_of_columns(const T* x, std::int64_t step, std::int64_t n, std::int64_t
   }
 }
 
+// Lines [lo, hi) of few elements, some brought side by side: what beats what in them cannot be foreseen.
+constexpr std::int64_t kShort = 64, kTogether = 64;
+template <class T>
+void best_of_short(const T* x, const Nest<1>& kept, std::int64_t step, std::int64_t n, Turn<Compute<T>> turn,
+                   std::int64_t lo, std::int64_t hi, std::int32_t* out) {
+  T columns[kShort * kTogether];
+  Position<1> at(kept, kept.rank, lo);
+  for (std::int64_t from = lo; from < hi; from += kTogether) {
+    const std::int64_t w = std::min(kTogether, hi - from);
+    for (std::int64_t j = 0; j < w; ++j, at.next())
+      for (std::int64_t i = 0; i < n; ++i) columns[i * kTogether + j] = x[at.offset[0] + i * step];
+    best_of_columns(columns, kTogether, n, w, turn, out + from);
+  }
+}
+
 template <class T>
 void arg_reduce_typed(const View& in, std::size_t axis, bool largest, std::int32_t* out) {
   const Turn<Compute<T>> turn(!largest);
@@ -95,7 +110,11 @@ void arg_reduce_typed(const View& in, std::size_t axis, bool largest, std::int32
     });
     return;
   }
-  spread(kept.count(kept.rank), std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t lo, std::int64_t hi) {
+  const std::int64_t lines = kept.count(kept.rank);
+  if (n <= kShort && lines >= 8)
+    return spread(lines, 16384 / n,
+                  [&](std::int64_t lo, std::int64_t hi) { best_of_short(data, kept, step, n, turn, lo, hi, out); });
+  spread(lines, std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t lo, std::int64_t hi) {
     Position<1> at(kept, kept.rank, lo);
     for (std::int64_t i = lo; i < hi; ++i, at.next()) out[i] = best_of(data + at.offset[0], step, n, turn);
   });

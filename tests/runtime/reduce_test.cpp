@@ -237,6 +237,8 @@ TEST_CASE("index of the extreme", "[arg_reduce]") {
   check(n.view(), 1);
   check({DType::F32, {200, 5}, {1, 200}, n.data()}, 0);
   check({DType::F32, {5, 100}, {200, 2}, n.data()}, 1);
+  check({DType::F32, {250, 4}, {4, 1}, n.data()}, 1);  // many short lines, with a nan
+  check({DType::F32, {25, 10, 4}, {40, 1, 10}, n.data()}, 1);
   Array empty(DType::F32, {3, 0}), out(DType::I32, {3});
   CHECK_THROWS_AS(arg_reduce(true, empty.view(), 1, out.view()), RuntimeError);
 }
