@@ -121,6 +121,29 @@ ir::HloFn reduce_hlo(Reduce op) {
   };
 }
 
+// Over a few arrays that are stacked: these arrays, joined one after the other. So is the order of reduce() for fewer
+// than eight, however they lie, but that narrow floats are summed in f32.
+ir::WithMakerFn of_stacked(std::string_view join) {
+  return [join](Builder& b, const OpCall& call, const ir::Node& maker, const Vars& in) -> std::optional<Var> {
+    constexpr std::size_t kFew = 7;
+    const Ints& axes = call.attrs.ints("axes");
+    const auto size = [&](Var x) {
+      return b.type(x).shape[static_cast<std::size_t>(from_front(axes[0], b.type(x).rank()))];
+    };
+    if (maker.op != b.core().concat || in.size() > kFew || axes.size() != 1 || axes[0] != maker.attrs.integer("axis") ||
+        runtime::is_narrow(call.in[0].dtype) || !call.in[0].sharding.used_axes().empty() ||
+        std::any_of(in.begin(), in.end(), [&](Var x) { return size(x) != 1; }))
+      return {};
+    const Shape shape = erase_axes(call.in[0].shape, axes);
+    std::optional<Var> all;
+    for (Var x : in) {
+      const Var part = ir::reshape(b, x, shape);
+      all = all ? b.call(join, {*all, part}) : part;
+    }
+    return all;
+  };
+}
+
 OpDef reduce_row(std::string_view signature, std::string_view doc, Reduce op, FactorReduce how,
                  ir::Derivative derivative) {
   bool truth = op == Reduce::And || op == Reduce::Or;
@@ -129,6 +152,8 @@ OpDef reduce_row(std::string_view signature, std::string_view doc, Reduce op, Fa
   row.kernel = reduce_kernel(op);
   row.reduces = op;
   row.hlo = reduce_hlo(op);
+  constexpr std::array<std::string_view, 4> kJoins{"add", "mul", "maximum", "minimum"};
+  if (!truth) row.with_maker = of_stacked(kJoins.at(static_cast<std::size_t>(op)));
   row.samples = reduce_samples(truth, op == Reduce::Prod ? 0.5 : -2);
   return row;
 }

@@ -61,6 +61,8 @@ ROWS = [
      'jax.grad(lambda x: (jax.nn.gelu(x[:,:1024]) * x[:,1024:]).sum())(x)'),
     ('dense layer with gelu, 1024 x 512 x 2048', [(1024, 512), (512, 2048), (2048,)], 'gelu(x @ y + z)', 'jax.nn.gelu(x @ y + z)'),
     ('product in bf16, 1024', [('cast(normal(key(0), [1024, 1024]), bf16)', 'normal(key(0), (1024, 1024)).astype(jnp.bfloat16)')], 'x @ x', 'x @ x'),
+    ('sum of a stack of 3, 1 million', [(1000000,), (1000000,)], 'sum(stack([x, y, x * y]), axis: 0)', 'jnp.stack([x, y, x * y]).sum(0)'),
+    ('index of the largest, 100000 x 10', [(100000, 10)], 'argmax(x, axis: -1)', 'x.argmax(-1)'),
     ('sort, 1 million', [(1000000,)], 'sort(x)', 'jnp.sort(x)'),
     ('running sum, 4096 x 1024', [(4096, 1024)], 'cumsum(x, axis: -1)', 'jnp.cumsum(x, axis=-1)'),
     ('transpose, 2048 x 2048', [(2048, 2048)], 'transpose(x, [1, 0]) + 1.0', 'x.T + 1.0'),
