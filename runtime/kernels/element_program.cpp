@@ -274,13 +274,6 @@ class Run {
     return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(p_.held(o.reg, at)) * o.item;
   }
 
-  // The next tile's lines of an output, which else come from far when the tile is done: its stores are few at a time.
-  unsigned char* ask_for_next(const ElementPlan::Output& o, unsigned char* at, std::int64_t n) const {
-    const std::int64_t bytes = n * o.item;
-    for (std::int64_t b = bytes; p_.row == 1 && !whole() && b < 2 * bytes; b += 64) __builtin_prefetch(at + b, 1);
-    return at;
-  }
-
   // Elements [from, from + n) of the tile.
   void step(const ElementPlan::Step& s, std::int64_t from, std::int64_t n) {
     const auto at = [&](std::uint16_t r, std::size_t operand) {
@@ -318,9 +311,9 @@ class Run {
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       if (o.in_place && o.lines.length == 0 && !converts(o) && (whole() || !(o.early && aliased_)))
-        reg_[o.reg] = ask_for_next(o, target(i, at), n);
+        reg_[o.reg] = target(i, at);
     }
-    code_ ? generated_steps(n) : steps(n);
+    code_ ? generated_steps(at, n) : steps(n);
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       if (o.reduce) {
@@ -373,12 +366,31 @@ class Run {
     else
       by_row(s, n);
   }
-  void generated_steps(std::int64_t n) {
-    for (const ElementCode::Part& part : code_->parts)
+  void generated_steps(std::int64_t from, std::int64_t n) {
+    const auto parts = static_cast<std::int64_t>(code_->parts.size());
+    for (std::int64_t k = 0; k < parts; ++k) {
+      if (!whole()) ask_ahead(from + n, n, k, parts);
+      const ElementCode::Part& part = code_->parts[static_cast<std::size_t>(k)];
       if (part.code.run)
         part.run(reg_, part.of_row ? n / p_.row : n, p_.row);
       else
         whole_step(p_.steps[part.first], n);
+    }
+  }
+
+  // The k-th of `parts` shares of the lines that the next tile writes, of n elements from `at` on. Memory is far, and
+  // stores come too close together to wait for it: softmax of rows takes 0.75 of the time. All shares at once would
+  // wait for each other. Inline: GCC takes a function that only asks for one that does nothing.
+  [[gnu::always_inline]] inline void ask_ahead(std::int64_t at, std::int64_t n, std::int64_t k,
+                                               std::int64_t parts) const {
+    constexpr std::int64_t kLine = 64;
+    for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
+      const ElementPlan::Output& o = p_.outputs[i];
+      if (!o.in_place || o.lines.length > 0) continue;
+      const std::int64_t lines = p_.held(o.reg, n) * o.item / kLine;
+      const unsigned char* to = target(i, at);
+      for (std::int64_t l = lines * k / parts; l < lines * (k + 1) / parts; ++l) __builtin_prefetch(to + l * kLine, 1);
+    }
   }
 
   const ElementPlan& p_;
