@@ -135,9 +135,17 @@ ir::WithMakerFn of_stacked(std::string_view join) {
         std::any_of(in.begin(), in.end(), [&](Var x) { return size(x) != 1; }))
       return {};
     const Shape shape = erase_axes(call.in[0].shape, axes);
+    // As it was before it was stacked: what made it and what joins it are one program then.
+    const auto taken = [&](Var x) {
+      const auto& nodes = b.graph().nodes;
+      const auto made =
+          std::find_if(nodes.rbegin(), nodes.rend(), [&](const ir::Node& n) { return n.outputs == Vars{x}; });
+      const bool known = made != nodes.rend() && made->op == b.core().reshape;
+      return known && b.type(made->inputs[0]).shape == shape ? made->inputs[0] : ir::reshape(b, x, shape);
+    };
     std::optional<Var> all;
     for (Var x : in) {
-      const Var part = ir::reshape(b, x, shape);
+      const Var part = taken(x);
       all = all ? b.call(join, {*all, part}) : part;
     }
     return all;
