@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include "runtime/kernels/element_plan.h"
+#include "runtime/kernels/gathered.h"
 #include "runtime/kernels/generated/element_code.h"
 #include "runtime/kernels/spread.h"
-#include "runtime/kernels/transpose.h"
 #include "runtime/kernels/types.h"
 
 namespace shard::runtime {
@@ -25,62 +25,6 @@ constexpr std::int64_t kLeast = 128;             // elements: a loop of fewer ta
 constexpr std::int64_t kSpreadFrom = 64 * 1024;  // work (elements times cost) that is worth a task of its own
 constexpr std::int64_t kMostPieces = 256;        // of a run: enough for all threads
 constexpr std::size_t kRegisters = 64;           // more than this go through the heap
-
-// Elements [from, from + n) of the broadcast array, in order.
-template <class T>
-void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int64_t n, T* out) {
-  const int last = nest.rank - 1;
-  const std::int64_t length = nest.size[last], step = nest.stride[0][last];
-  Position<1> at(nest, last, from / length);
-  for (std::int64_t skip = from % length; n > 0; skip = 0, at.next()) {
-    const std::int64_t w = std::min(n, length - skip);
-    const T* line = in + at.offset[0] + skip * step;
-    if (step == 0)
-      std::fill_n(out, w, *line);
-    else if (step == 1)
-      std::copy_n(line, w, out);
-    else
-      for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
-    out += w;
-    n -= w;
-  }
-}
-
-// Some lines of a transposed operand, brought together: read one by one they would touch each line of the cache as
-// often as it has elements, with all others in between.
-class Panel {
- public:
-  void begin() { lines_ = 0; }
-  // Elements [from, from + n), which lie in one line.
-  const unsigned char* line(const ElementPlan::Input& in, const unsigned char* data, std::int64_t from) {
-    const Nest<1>& nest = in.nest;
-    const int last = nest.rank - 1;
-    const std::int64_t length = nest.size[last], row = from / length, item = in.item, step = length + kApart;
-    memory_.resize(std::max(memory_.size(), static_cast<std::size_t>(ElementPlan::kPanel * step * item)));
-    if (row < first_ || row >= first_ + lines_) {
-      first_ = row;
-      lines_ = std::min(ElementPlan::kPanel, nest.size[last - 1] - row % nest.size[last - 1]);
-      const std::int64_t offset = Position<1>(nest, last, row).offset[0];
-      by_width(static_cast<std::size_t>(item), [&](auto t) {
-        using T = decltype(t);
-        transpose(reinterpret_cast<const T*>(data) + offset, nest.stride[0][last], reinterpret_cast<T*>(memory_.data()),
-                  step, lines_, length);
-      });
-    }
-    return memory_.data() + ((row - first_) * step + from % length) * item;
-  }
-
- private:
-  static constexpr std::int64_t kApart = 16;  // elements: lines of a power of two would meet in the cache
-  std::vector<unsigned char> memory_;
-  std::int64_t first_ = 0, lines_ = 0;
-};
-
-void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n, void* out) {
-  by_width(item, [&](auto t) {
-    gather_lines(nest, static_cast<const decltype(t)*>(in), from, n, static_cast<decltype(t)*>(out));
-  });
-}
 
 void fill_slot(std::size_t item, const void* value, std::int64_t n, void* out) {
   by_width(item,
