@@ -95,6 +95,23 @@ std::vector<Unit> block_units(const Lowering& l, const Unit& unit) {
   return out;
 }
 
+// Whether nobody reads the operand any more once the result is written, both storages of the draft of one block.
+bool dies_into(const Draft& d, int operand, int result) {
+  bool written = false;
+  for (const DraftStep& s : d.steps) {
+    const auto lies_in = [](int storage) { return [storage](const Ref& r) { return r.storage == storage; }; };
+    const bool reads = std::any_of(s.ins.begin(), s.ins.end(), lies_in(operand));
+    const bool writes = std::any_of(s.outs.begin(), s.outs.end(), lies_in(result));
+    const bool over = std::any_of(s.in_place.begin(), s.in_place.end(), [&](auto pair) {
+      return s.outs[static_cast<std::size_t>(pair.first)].storage == result &&
+             s.ins[static_cast<std::size_t>(pair.second)].storage == operand;
+    });
+    if (reads && (written || (writes && !over))) return false;
+    written |= writes;
+  }
+  return written;
+}
+
 }  // namespace
 
 void lower_depth_first(Lowering& l, const Unit& unit) {
@@ -138,6 +155,18 @@ void lower_depth_first(Lowering& l, const Unit& unit) {
       return d == Segment::kWhole ? 0 : p.strides[static_cast<std::size_t>(d)] * cut.each;
     });
   for (const auto& [node, bytes] : copies) (*l.around().copies)[node] = bytes * c->blocks;
+  // Block by block a result may take over an operand's memory: blocks of both lie at the same places.
+  Lowering::InPlace in_place;
+  const auto cut_alike = [&](ir::Var a, ir::Var b) {
+    return std::all_of(s.cuts.begin(), s.cuts.end(), [&](const Segment::Cut& cut) {
+      return cut.dim[at(a)] == cut.dim[at(b)] && cut.dim[at(a)] != Segment::kWhole;
+    });
+  };
+  for (std::size_t r = 0; r < outs.size(); ++r)
+    for (std::size_t i = 0; i < ins.size(); ++i)
+      if (in[i].dtype == out[r].dtype && in[i].shape == out[r].shape && lies_as(in[i], out[r]) && alone(in, i) &&
+          cut_alike(ins[i], outs[r]) && dies_into(block.draft(), static_cast<int>(i), static_cast<int>(ins.size() + r)))
+        in_place.emplace_back(static_cast<int>(r), static_cast<int>(i));
   std::vector<ResultRef> results;
   Finished done = finish(std::move(block.draft()), nullptr, results);
   c->body = std::move(done.plan);
@@ -146,7 +175,7 @@ void lower_depth_first(Lowering& l, const Unit& unit) {
   c->lanes = std::min<std::int64_t>(c->blocks, runtime::threads());
   for (Piece& p : done.most.pieces)
     if (p.value.valid()) p.value = one.from[at(p.value)];
-  l.control(std::move(c), in, out, {}, std::move(done.most));
+  l.control(std::move(c), in, out, std::move(in_place), std::move(done.most));
   l.put(outs, out);
 }
 

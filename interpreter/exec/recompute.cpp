@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "interpreter/exec/depth_first.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
 #include "runtime/array/shape.h"
@@ -36,10 +37,10 @@ class Recompute {
     }
     for (ir::Var v : g.results) ++readers_[at(v)];
     for (const Unit& u : units)
-      for (int i : u.nodes)
-        if (u.elementwise && !u.segment && std::holds_alternative<Code>(node(i).op->kernel) &&
-            ir::host_copy(node(i)) == ir::HostCopy::None)
-          maker_[at(node(i).outputs[0])] = i;
+      if (u.segment)
+        for (const Unit& part : u.segment->parts) made_by(part);
+      else
+        made_by(u);
   }
 
   void of(Unit& u) {
@@ -67,6 +68,12 @@ class Recompute {
   }
 
  private:
+  void made_by(const Unit& u) {
+    for (int i : u.nodes)
+      if (u.elementwise && std::holds_alternative<Code>(node(i).op->kernel) &&
+          ir::host_copy(node(i)) == ir::HostCopy::None)
+        maker_[at(node(i).outputs[0])] = i;
+  }
   const Node& node(int i) const { return g_.nodes[static_cast<std::size_t>(i)]; }
   std::int64_t devices(const Unit& u) const { return mesh_ ? mesh_->size_of(u.points.distinct) : 1; }
   bool each(ir::Var v) const {
