@@ -1,5 +1,5 @@
-// What an elementwise program brings together before it computes: elements of a broadcast array in their order, and lines
-// of a transposed one.
+// What an elementwise program brings together before it computes: elements of a broadcast array in their order, and
+// lines of a transposed one.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -61,7 +61,8 @@ class Panel {
   std::int64_t first_ = 0, lines_ = 0;
 };
 
-inline void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n, void* out) {
+inline void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n,
+                   void* out) {
   by_width(item, [&](auto t) {
     gather_lines(nest, static_cast<const decltype(t)*>(in), from, n, static_cast<decltype(t)*>(out));
   });
