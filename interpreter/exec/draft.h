@@ -2,6 +2,7 @@
 // execution; `finish` (memory.cpp) then decides where each storage lies: temporaries in one arena by the intervals of
 // their lives, results in slots of their own, in place of an operand or an argument where that dies.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -47,6 +48,12 @@ struct DraftStep {
   std::vector<Ref> ins, outs;
   // (result, operand): the result may be written over the operand where this step is its last use.
   std::vector<std::pair<int, int>> in_place;
+  bool writes_over(int operand, int result) const {  // of these storages
+    return std::any_of(in_place.begin(), in_place.end(), [&](auto pair) {
+      return outs[static_cast<std::size_t>(pair.first)].storage == result &&
+             ins[static_cast<std::size_t>(pair.second)].storage == operand;
+    });
+  }
   grammar::Span span;
   const ir::Node* node = nullptr;
   Most inside = {};          // of a control: what one device holds in it

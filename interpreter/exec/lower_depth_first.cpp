@@ -102,11 +102,7 @@ bool dies_into(const Draft& d, int operand, int result) {
     const auto lies_in = [](int storage) { return [storage](const Ref& r) { return r.storage == storage; }; };
     const bool reads = std::any_of(s.ins.begin(), s.ins.end(), lies_in(operand));
     const bool writes = std::any_of(s.outs.begin(), s.outs.end(), lies_in(result));
-    const bool over = std::any_of(s.in_place.begin(), s.in_place.end(), [&](auto pair) {
-      return s.outs[static_cast<std::size_t>(pair.first)].storage == result &&
-             s.ins[static_cast<std::size_t>(pair.second)].storage == operand;
-    });
-    if (reads && (written || (writes && !over))) return false;
+    if (reads && (written || (writes && !s.writes_over(operand, result)))) return false;
     written |= writes;
   }
   return written;

@@ -147,11 +147,7 @@ class DonorChoice {
     if (in.bytes != out.bytes || in.last == Storage::kForever || !out.born) return false;
     if (in.last < out.born) return !in_place_only;
     if (in.last != out.born) return false;
-    const DraftStep& step = d_.steps[static_cast<std::size_t>(*out.born)];
-    return std::any_of(step.in_place.begin(), step.in_place.end(), [&](auto pair) {
-      return step.outs[static_cast<std::size_t>(pair.first)].storage == to &&
-             step.ins[static_cast<std::size_t>(pair.second)].storage == from;
-    });
+    return d_.steps[static_cast<std::size_t>(*out.born)].writes_over(from, to);
   }
   void choose(ResultRef::Own& own, std::size_t param) {
     own.donor = param;
