@@ -7,6 +7,7 @@
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 namespace {
@@ -35,7 +36,7 @@ class Turn {
 template <class C>
 bool beats(C x, C best) {
   if constexpr (std::is_floating_point_v<C>)
-    return ((x > best) | (x != x)) & (best == best);
+    return !(x <= best) & (best == best);
   else
     return x > best;
 }
@@ -83,11 +84,13 @@ template <class T>
 void best_of_short(const T* x, const Nest<1>& kept, std::int64_t step, std::int64_t n, Turn<Compute<T>> turn,
                    std::int64_t lo, std::int64_t hi, std::int32_t* out) {
   T columns[kShort * kTogether];
+  const T* lines[kTogether];
   Position<1> at(kept, kept.rank, lo);
   for (std::int64_t from = lo; from < hi; from += kTogether) {
     const std::int64_t w = std::min(kTogether, hi - from);
-    for (std::int64_t j = 0; j < w; ++j, at.next())
-      for (std::int64_t i = 0; i < n; ++i) columns[i * kTogether + j] = x[at.offset[0] + i * step];
+    for (std::int64_t j = 0; j < w; ++j, at.next()) lines[j] = x + at.offset[0];
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < w; ++j) columns[i * kTogether + j] = lines[j][i * step];
     best_of_columns(columns, kTogether, n, w, turn, out + from);
   }
 }
@@ -110,11 +113,23 @@ void arg_reduce_typed(const View& in, std::size_t axis, bool largest, std::int32
     });
     return;
   }
-  const std::int64_t lines = kept.count(kept.rank);
+  const std::int64_t lines = kept.count(kept.rank), piece = std::max<std::int64_t>(1, 16384 / n);
+  if (const Places places = step == 1 && n >= kPlaces ? vector_table().places(largest, in.dtype) : nullptr) {
+    const int outer = std::max(last, 0);
+    const std::int64_t side = kept.rank > 0 ? kept.size[last] : 1, apart = kept.rank > 0 ? kept.stride[0][last] : 0;
+    return spread(lines, piece, [&](std::int64_t lo, std::int64_t hi) {
+      Position<1> at(kept, outer, lo / side);
+      for (std::int64_t from = lo % side; lo < hi; from = 0, at.next()) {
+        const std::int64_t some = std::min(side - from, hi - lo);
+        places(data + at.offset[0] + from * apart, apart, n, some, out + lo);
+        lo += some;
+      }
+    });
+  }
   if (n <= kShort && lines >= 8)
-    return spread(lines, 16384 / n,
+    return spread(lines, piece,
                   [&](std::int64_t lo, std::int64_t hi) { best_of_short(data, kept, step, n, turn, lo, hi, out); });
-  spread(lines, std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t lo, std::int64_t hi) {
+  spread(lines, piece, [&](std::int64_t lo, std::int64_t hi) {
     Position<1> at(kept, kept.rank, lo);
     for (std::int64_t i = lo; i < hi; ++i, at.next()) out[i] = best_of(data + at.offset[0], step, n, turn);
   });

@@ -239,6 +239,17 @@ TEST_CASE("index of the extreme", "[arg_reduce]") {
   check({DType::F32, {5, 100}, {200, 2}, n.data()}, 1);
   check({DType::F32, {250, 4}, {4, 1}, n.data()}, 1);  // many short lines, with a nan
   check({DType::F32, {25, 10, 4}, {40, 1, 10}, n.data()}, 1);
+  for (const DType t : {DType::F32, DType::F64, DType::I32})  // equals, extremes of the type, several pieces of a line
+    for (const Shape& shape : {Shape{37, 4}, {37, 10}, {9, 64}, {9, 65}, {3, 5000}, {2, 3, 1025}}) {
+      Array x = random_array(t, shape, 13);
+      check(x.view(), static_cast<int>(shape.size()) - 1);
+      const std::int64_t size = numel(shape);
+      for (std::int64_t i = 0; i < size; ++i) set(x.view(), i, static_cast<double>(i * 7 % 5));
+      for (std::int64_t i = 0; i < size; i += 11) set(x.view(), i, t == DType::I32 ? 2147483647.0 : INFINITY);
+      for (std::int64_t i = 5; i < size; i += 13) set(x.view(), i, t == DType::I32 ? -2147483648.0 : -INFINITY);
+      if (t != DType::I32) set(x.view(), size - 2, NAN), set(x.view(), size / 2, NAN);
+      check(x.view(), static_cast<int>(shape.size()) - 1);
+    }
   Array empty(DType::F32, {3, 0}), out(DType::I32, {3});
   CHECK_THROWS_AS(arg_reduce(true, empty.view(), 1, out.view()), RuntimeError);
 }

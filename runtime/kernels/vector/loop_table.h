@@ -47,6 +47,10 @@ struct Narrow {
 // Of a contiguous run of at most kReduceRun elements, one value.
 using ReduceRun = void (*)(const void* data, std::int64_t n, void* result);
 
+// Of lines of n >= kPlaces elements side by side, `apart` elements from one to the next, each the position of its
+// largest or smallest element: the first of equals, and a nan before all.
+using Places = void (*)(const void* data, std::int64_t apart, std::int64_t n, std::int64_t lines, std::int32_t* out);
+
 struct VectorTable {
   const char* isa;
   Loop (*loop)(Code code, DType type);    // null where the code does not exist for the type
@@ -54,6 +58,7 @@ struct VectorTable {
   Narrow (*narrow)(DType);
   // In the accumulating type (f32 for halves, else the type itself); null where the operation does not exist for it.
   ReduceRun (*run)(Reduce op, DType type);
+  Places (*places)(bool largest, DType type);  // null where it is no faster than comparing elements one by one
   void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
                    std::uint32_t* o1);
   void (*gemm_f32)(const Gemm&);
@@ -70,7 +75,7 @@ struct VectorTable {
   void (*fourier_f64)(const FourierPass<double>&);
 };
 
-inline constexpr std::int64_t kReduceRun = 1024;
+inline constexpr std::int64_t kReduceRun = 1024, kPlaces = 4;
 
 const VectorTable& vector_table();  // the best that this machine runs; SHARD_ISA=sse2 or avx2 asks for less
 namespace sse2 {
