@@ -222,9 +222,10 @@ class Maker {
     const auto it = node_.find(s.a);
     const std::int64_t least = sum && s.rows->type == DType::F32 ? 8 : 64;
     const bool in_lanes = p_.row % 64 == 0 || (p_.row >= least && has_avx512());
-    if (!sum || !in_lanes || p_.row > kReduceRun || of_row_ || it == node_.end() ||
-        formula_.at(it->second).op == Op::Load || sums_.size() == kMostSums)
+    if (!sum || !in_lanes || p_.row > kReduceRun || of_row_ || it == node_.end() || sums_.size() == kMostSums)
       return false;
+    if (const Node& n = formula_.at(it->second); n.op == Op::Load && operands_[n.value].form == Form::Held)
+      return false;  // a loop does it where it lies
     sums_.push_back({it->second, places_.size(), 0, true});
     operand({*kind_of(p_.types[s.dst])}, s.dst, true, true);
     return true;

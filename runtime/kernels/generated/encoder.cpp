@@ -5,18 +5,18 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/kernels/generated/sums.h"
+#include "runtime/kernels/generated/stores.h"
 #include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime::generated {
 namespace {
 
 // Writes the code. AVX-512, whose comparisons give masks of bits, has twice the registers and the bytes of AVX2.
-class Encoder : public Sums {
+class Encoder : public Stores {
  public:
   Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, Turn turn,
           bool full, int free, ExecutableMemory& memory)
-      : Sums(formula, operands, turn, full, memory), stored_(stored), waits_(formula.nodes.size()), masks_(full) {
+      : Stores(formula, operands, turn, full, memory), stored_(stored), waits_(formula.nodes.size()) {
     const std::size_t n = f_.nodes.size();
     for (std::size_t i = 0; i < n; ++i) {
       const Node& node = f_.nodes[i];
@@ -30,7 +30,8 @@ class Encoder : public Sums {
         for (const NodeId from : {f_.nodes[i].a, f_.nodes[i].b, f_.nodes[i].c})
           if (from >= 0) std::erase(uses_[index(from)], static_cast<int>(i));
     for (std::size_t i = 0; i < n; ++i) wait_for_picks(i);
-    keep(free);
+    find_sums(stored_);
+    keep(keep_sums(vectors(), free));
     find_divisors();
   }
 
@@ -45,7 +46,6 @@ class Encoder : public Sums {
     push(rbp);
     mov(rbp, rsp);
     for (std::size_t i = 0; i < saved; ++i) push(Xbyak::Reg64(kBases[kFree + i]));
-    find_sums(stored_);
     sub(rsp, static_cast<std::uint32_t>(slot_bytes() + sum_bytes()));
     and_(rsp, -vector_);
     for (std::size_t i = 0; i < bases; ++i) mov(Xbyak::Reg64(kBases[i]), ptr[rdi + 8 * i]);
@@ -55,8 +55,8 @@ class Encoder : public Sums {
       if (node.op == Op::Constant && stays(id)) vmovups(in(id), constant(node.kind, node.value));
     }
     xor_(ecx, ecx);
-    const bool one_turn = row_ > 0 && row_ <= lanes();
-    if (ragged_ && one_turn) find_left(vectors());
+    one_turn_ = row_ > 0 && row_ <= lanes();
+    if (ragged_ && one_turn_) find_left(vectors());
     Xbyak::Label next_row, again;
     L(next_row);
     for (std::size_t i = 0; i < f_.nodes.size(); ++i)
@@ -65,7 +65,7 @@ class Encoder : public Sums {
     begin_sums();
     align(32);
     L(again);
-    if (ragged_ && !one_turn) find_left(vectors());
+    if (ragged_ && !one_turn_) find_left(vectors());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& node = f_.nodes[i];
       now_ = static_cast<int>(i);
@@ -74,7 +74,7 @@ class Encoder : public Sums {
     }
     now_ = static_cast<int>(f_.nodes.size());
     for (const Stored& s : stored_) s.sum ? add_to_sum(s) : store(s);
-    if (!one_turn) {
+    if (!one_turn_) {
       add(rcx, lanes());
       row_ ? cmp(rcx, row_) : cmp(rcx, rsi);
       jb(again, T_NEAR);
@@ -82,7 +82,7 @@ class Encoder : public Sums {
     end_sums();
     if (row_) {
       to_next_row();
-      if (!one_turn) xor_(ecx, ecx);
+      if (!one_turn_) xor_(ecx, ecx);
       sub(rsi, row_);
       ja(next_row, T_NEAR);
     }
@@ -91,6 +91,7 @@ class Encoder : public Sums {
     pop(rbp);
     vzeroupper();
     ret();
+    end_stores();
     end_divisors();
     end_rare();
     align(static_cast<std::size_t>(vector_));
@@ -373,62 +374,8 @@ class Encoder : public Sums {
     give(id, r);
   }
 
-  void store(const Stored& s) {
-    const Xmm x = held(s.node);
-    const Operand& o = operands_[s.operand];
-    if (s.first) {
-      vmovss(ptr[base(s.operand)], Xmm(x.getIdx()));
-      pinned_ = 0;
-      return;
-    }
-    const Address all = element(s.operand, s.vector), to = ragged_ ? all | left(s.vector) : all;
-    const bool single = bytes_of(o.kind) == 4;
-    if (o.form == Form::Held) {
-      if (one_)
-        single ? vmovss(to, x) : vmovsd(to, x);
-      else
-        single ? vmovups(to, x) : vmovupd(to, x);
-    } else if (o.form != Form::Truth) {
-      store_narrow(to, x, o.form);
-    } else if (ragged_) {
-      const Xmm bytes = in(take(), Kind::I32);
-      vpandd(bytes, x, constant(Kind::I32, 1));
-      vpmovdb(to, bytes);
-    } else if (one_) {
-      vpextrb(to, x, 0);
-      and_(byte[to.getRegExp()], 1);
-    } else {  // a mask of 4-byte lanes to bytes 0 and 1
-      const Xmm low(x.getIdx()), packed(take());
-      if (masks_) {
-        vpmovdb(packed, x);
-      } else if (lanes_ == 8) {
-        vextracti128(packed, Ymm(x.getIdx()), 1);
-        vpackssdw(packed, low, packed);
-      } else {
-        vpackssdw(packed, low, low);
-      }
-      if (!masks_) vpacksswb(packed, packed, packed);
-      vandps(packed, packed, constant(Kind::I32, 0x01010101u));
-      lanes_ == 16 ? vmovups(to, packed) : lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
-    }
-    pinned_ = 0;
-  }
-  // What is rounded to it already.
-  void store_narrow(const Address& to, const Xmm& x, Form form) {
-    const Xmm words = in(take(), Kind::I32), low(words.getIdx());
-    if (form == Form::Half && !one_) return vcvtps2ph(to, x, 0);
-    form == Form::Half ? vcvtps2ph(low, x, 0) : vpsrld(words, x, 16);
-    if (one_) return vpextrw(word[to.getRegExp()], low, 0);
-    if (masks_) return vpmovdw(to, words);
-    const Xmm upper(take());
-    if (lanes_ == 8) vextracti128(upper, Ymm(words.getIdx()), 1);
-    vpackusdw(low, low, lanes_ == 8 ? upper : low);
-    lanes_ == 8 ? vmovups(to, low) : lanes_ == 4 ? vmovq(to, low) : vmovd(to, low);
-  }
-
   std::span<const Stored> stored_;
   std::vector<bool> waits_;  // of each node: it is computed where it is read
-  bool masks_;
 };
 
 }  // namespace

@@ -224,6 +224,7 @@ class Registers : public Xbyak::CodeGenerator {
   int row_ = 0;                          // elements of a row, where the code does row by row
   int registers_, vector_;               // their number; bytes of each
   bool one_, ragged_;
+  bool one_turn_ = false;  // does a row
 };
 
 }  // namespace shard::runtime::generated

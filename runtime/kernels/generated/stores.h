@@ -1,0 +1,102 @@
+// What is stored, as memory has it. Where the lanes of a vector may be more than the elements that are left, those stores
+// that need no mask have none: an EPYC of 2024 waits for the line of each that has one.
+#pragma once
+#include <functional>
+#include <list>
+
+#include "runtime/kernels/generated/sums.h"
+
+namespace shard::runtime::generated {
+
+class Stores : public Sums {
+ protected:
+  Stores(const Formula& formula, std::span<const Operand> operands, Turn turn, bool full, ExecutableMemory& memory)
+      : Sums(formula, operands, turn, full, memory), masks_(full) {}
+
+  void store(const Stored& s) {
+    const Xmm x = held(s.node);
+    const Operand& o = operands_[s.operand];
+    if (s.first) {
+      vmovss(ptr[base(s.operand)], Xmm(x.getIdx()));
+      pinned_ = 0;
+      return;
+    }
+    const bool single = bytes_of(o.kind) == 4;
+    if (o.form == Form::Held) {
+      put(s, [=, this](const Address& to) {
+        if (one_)
+          single ? vmovss(to, x) : vmovsd(to, x);
+        else
+          single ? vmovups(to, x) : vmovupd(to, x);
+      });
+    } else if (o.form != Form::Truth) {
+      store_narrow(s, x, o.form);
+    } else if (ragged_) {
+      const Xmm bytes = in(take(), Kind::I32);
+      vpandd(bytes, x, constant(Kind::I32, 1));
+      put(s, [=, this](const Address& to) { vpmovdb(to, bytes); });
+    } else if (const Address to = element(s.operand, s.vector); one_) {
+      vpextrb(to, x, 0);
+      and_(byte[to.getRegExp()], 1);
+    } else {  // a mask of 4-byte lanes to bytes 0 and 1
+      const Xmm low(x.getIdx()), packed(take());
+      if (masks_) {
+        vpmovdb(packed, x);
+      } else if (lanes_ == 8) {
+        vextracti128(packed, Ymm(x.getIdx()), 1);
+        vpackssdw(packed, low, packed);
+      } else {
+        vpackssdw(packed, low, low);
+      }
+      if (!masks_) vpacksswb(packed, packed, packed);
+      vandps(packed, packed, constant(Kind::I32, 0x01010101u));
+      lanes_ == 16 ? vmovups(to, packed) : lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
+    }
+    pinned_ = 0;
+  }
+  void end_stores() {
+    for (Masked& m : masked_) {
+      L(m.begin);
+      m.write();
+      jmp(m.end, T_NEAR);
+    }
+  }
+
+  const bool masks_;  // comparisons give masks of bits
+
+ private:
+  struct Masked {
+    Xbyak::Label begin, end;
+    std::function<void()> write;
+  };
+  // What is rounded to it already.
+  void store_narrow(const Stored& s, const Xmm& x, Form form) {
+    const Xmm words = in(take(), Kind::I32), low(words.getIdx());
+    if (form == Form::Half && !one_) return put(s, [=, this](const Address& to) { vcvtps2ph(to, x, 0); });
+    form == Form::Half ? vcvtps2ph(low, x, 0) : vpsrld(words, x, 16);
+    if (masks_ && !one_) return put(s, [=, this](const Address& to) { vpmovdw(to, words); });
+    const Address to = element(s.operand, s.vector);
+    if (one_) return vpextrw(word[to.getRegExp()], low, 0);
+    const Xmm upper(take());
+    if (lanes_ == 8) vextracti128(upper, Ymm(words.getIdx()), 1);
+    vpackusdw(low, low, lanes_ == 8 ? upper : low);
+    lanes_ == 8 ? vmovups(to, low) : lanes_ == 4 ? vmovq(to, low) : vmovd(to, low);
+  }
+  // `write` to its place, without a mask where there is an element for each lane.
+  void put(const Stored& s, const auto& write) {
+    const Address to = element(s.operand, s.vector);
+    const int most = row_ - (s.vector + 1) * lanes_;  // the last element of a row from which on all lanes have one
+    if (!ragged_ || (one_turn_ && most >= 0)) return write(to);
+    const Address masked = to | left(s.vector);
+    if (row_ == 0 || one_turn_) return write(masked);
+    Masked& m = masked_.emplace_back(Masked{{}, {}, [=] { write(masked); }});
+    cmp(rcx, most);
+    ja(m.begin, T_NEAR);
+    write(to);
+    L(m.end);
+  }
+
+  std::list<Masked> masked_;  // code that is beside the loop
+};
+
+}  // namespace shard::runtime::generated
