@@ -66,7 +66,7 @@ struct ElementPlan {
     std::shared_ptr<const ReducePlan> reduce = nullptr;  // leaves are made of it
     std::size_t lanes = 0;                               // for which these are at so many bytes of the scratch
   };
-  static constexpr std::int64_t kTile = 512;         // elements, or those of a longer row
+  static constexpr std::int64_t kTile = 1024;        // elements, or those of a longer row
   static constexpr std::int64_t kTileOfRows = 2048;  // where short rows are done together
   // Bytes of the slots of a tile, and its least elements: with what streams through they stay in a first cache of 32
   // KiB.

@@ -29,10 +29,16 @@ void add_to_leaves(const Leaves& l, const ReducePlan& p, std::int64_t at, std::i
     }
     const std::int64_t w = std::min({n, l.line() - column, l.length - in});
     unsigned char* sum = (l.inner == 1 ? lanes : leaf) + column * item;
-    if (line % Leaves::kLines == 0)
+    if (line % Leaves::kLines == 0) {
       std::memcpy(sum, data, static_cast<std::size_t>(w * item));
-    else
+    } else if (w == l.line()) {  // what is there of the leaf
+      const std::int64_t lines = std::min(Leaves::kLines - line % Leaves::kLines, std::min(n, l.length - in) / w);
+      p.join_rows(data, w, lines, sum, w);
+      const std::int64_t before = (lines - 1) * w;  // the last one
+      data += before * item, n -= before, in += before, line += lines - 1;
+    } else {
       p.join(sum, data, nullptr, sum, w);
+    }
     data += w * item, n -= w, in += w, column += w;
     if (column < l.line() && in < l.length) return;
     column = 0, ++line;

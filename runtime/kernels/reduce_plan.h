@@ -17,12 +17,23 @@ struct ReducePlan {
   Loop store = nullptr;    // f32 -> memory
   Loop join = nullptr;     // acc = op(a, b) in the accumulating type
   ReduceRun run = nullptr;
+  AddRows add_rows = nullptr;  // of sums
   Reduce how = Reduce::Sum;
+
+  // Rows of n elements of the accumulating type that lie `apart` elements from one to the next join acc one by one.
+  void join_rows(const unsigned char* data, std::int64_t apart, std::int64_t rows, unsigned char* acc,
+                 std::int64_t n) const {
+    if (add_rows) return add_rows(data, apart, rows, acc, n);
+    for (std::int64_t r = 0; r < rows; ++r)
+      join(acc, data + r * apart * static_cast<std::int64_t>(wide), nullptr, acc, n);
+  }
 };
 
 inline ReducePlan reduce_plan(Reduce op, DType type) {
   const VectorTable& t = vector_table();
-  ReducePlan p{type, size_of(type), size_of(type), nullptr, nullptr, t.loop(joins(op), type), t.run(op, type), op};
+  ReducePlan p{type,    size_of(type),           size_of(type),   nullptr,
+               nullptr, t.loop(joins(op), type), t.run(op, type), op == Reduce::Sum ? t.add_rows(type) : nullptr,
+               op};
   if (!p.run) throw RuntimeError("kernel", "this reduction does not exist for " + std::string(name(type)));
   if (is_narrow(type)) {
     p.wide = 4;

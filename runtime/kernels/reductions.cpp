@@ -125,16 +125,21 @@ void rows_tree(const ReduceJob& job, std::int64_t base, std::int64_t width, std:
   for (std::int64_t block = lo; block < hi; ++block) {
     unsigned char* acc = tree.leaf();
     const std::int64_t end = std::min(rows, (block + 1) * kRows);
-    for (std::int64_t r = block * kRows; r < end; ++r, row.next()) {
-      const void* data = job.data + (base + row.offset[0]) * static_cast<std::int64_t>(job.p.item);
-      const bool first = r == block * kRows;
-      if (job.p.load) {
-        job.p.load(data, nullptr, nullptr, first ? static_cast<void*>(acc) : buffer, width);
-        data = buffer;
-      } else if (first) {
-        std::memcpy(acc, data, static_cast<std::size_t>(width) * job.p.wide);
-      }
-      if (!first) job.p.join(acc, data, nullptr, acc, width);
+    const auto data = [&] { return job.data + (base + row.offset[0]) * static_cast<std::int64_t>(job.p.item); };
+    const auto read = [&](void* to) { job.p.load(data(), nullptr, nullptr, to, width); };
+    if (job.p.load)
+      read(acc);
+    else
+      std::memcpy(acc, data(), static_cast<std::size_t>(width) * job.p.wide);
+    row.next();
+    std::int64_t left = end - block * kRows - 1;
+    if (!job.p.load && job.reduced.rank == 1) {
+      job.p.join_rows(data(), job.reduced.stride[0][0], left, acc, width);
+      for (; left > 0; --left) row.next();
+    }
+    for (; left > 0; --left, row.next()) {
+      if (job.p.load) read(buffer);
+      job.p.join(acc, job.p.load ? static_cast<const void*>(buffer) : data(), nullptr, acc, width);
     }
     tree.push();
   }

@@ -1,5 +1,5 @@
-// What is stored, as memory has it. Where the lanes of a vector may be more than the elements that are left, those stores
-// that need no mask have none: an EPYC of 2024 waits for the line of each that has one.
+// What is stored, as memory has it. Where the lanes of a vector may be more than the elements that are left, those
+// stores that need no mask have none: an EPYC of 2024 waits for the line of each that has one.
 #pragma once
 #include <functional>
 #include <list>

@@ -21,6 +21,7 @@ Loop convert(DType from, DType to);
 Loop loop_complex(Code code, DType type);
 Narrow narrow(DType type);
 ReduceRun run(Reduce op, DType type);
+AddRows add_rows(DType type);
 Places places(bool largest, DType type);
 
 }  // namespace shard::runtime::SHARD_LOOPS

@@ -47,6 +47,9 @@ struct Narrow {
 // Of a contiguous run of at most kReduceRun elements, one value.
 using ReduceRun = void (*)(const void* data, std::int64_t n, void* result);
 
+// acc[j] += data[r * apart + j] of n columns, for one row after the other.
+using AddRows = void (*)(const void* data, std::int64_t apart, std::int64_t rows, void* acc, std::int64_t n);
+
 // Of lines of n >= kPlaces elements side by side, `apart` elements from one to the next, each the position of its
 // largest or smallest element: the first of equals, and a nan before all.
 using Places = void (*)(const void* data, std::int64_t apart, std::int64_t n, std::int64_t lines, std::int32_t* out);
@@ -58,6 +61,7 @@ struct VectorTable {
   Narrow (*narrow)(DType);
   // In the accumulating type (f32 for halves, else the type itself); null where the operation does not exist for it.
   ReduceRun (*run)(Reduce op, DType type);
+  AddRows (*add_rows)(DType type);             // null where adding a row at a time is as fast
   Places (*places)(bool largest, DType type);  // null where it is no faster than comparing elements one by one
   void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
                    std::uint32_t* o1);

@@ -133,6 +133,31 @@ void run_of(const void* data, std::int64_t n, void* result) {
   *static_cast<T*>(result) = r;
 }
 
+// Columns [0, Vectors * kWidth) of rows are added up in registers.
+template <std::int64_t kVectors, class T>
+SHARD_LOOP void add_columns(const T* x, std::int64_t apart, std::int64_t rows, T* acc) {
+  using Vs = Vectors<T>;
+  typename Vs::V sum[kVectors], next;
+#pragma GCC unroll 8
+  for (std::int64_t v = 0; v < kVectors; ++v) Vs::load(sum[v], acc + v * Vs::kWidth);
+  for (std::int64_t r = 0; r < rows; ++r, x += apart)
+#pragma GCC unroll 8
+    for (std::int64_t v = 0; v < kVectors; ++v) Vs::load(next, x + v * Vs::kWidth), sum[v] += next;
+#pragma GCC unroll 8
+  for (std::int64_t v = 0; v < kVectors; ++v) __builtin_memcpy(acc + v * Vs::kWidth, &sum[v], sizeof sum[v]);
+}
+template <class T>
+void add_rows_of(const void* data, std::int64_t apart, std::int64_t rows, void* acc, std::int64_t n) {
+  constexpr std::int64_t kWidth = Vectors<T>::kWidth, kMany = 8;
+  const T* x = static_cast<const T*>(data);
+  T* to = static_cast<T*>(acc);
+  std::int64_t j = 0;
+  for (; j + kMany * kWidth <= n; j += kMany * kWidth) add_columns<kMany>(x + j, apart, rows, to + j);
+  for (; j + kWidth <= n; j += kWidth) add_columns<1>(x + j, apart, rows, to + j);
+  for (; j < n; ++j)
+    for (std::int64_t r = 0; r < rows; ++r) to[j] += x[r * apart + j];
+}
+
 // x where it comes before y, else y; of a nan y. Of vectors too.
 template <bool kLargest>
 SHARD_LOOP void take_first(const auto& x, auto& y) {
@@ -324,6 +349,14 @@ ReduceRun run(Reduce op, DType type) {
   if (type == DType::Bool) return all ? run_for<And, std::uint8_t>() : run_for<Or, std::uint8_t>();  // bytes 0 and 1
   if (type == DType::I4) return nullptr;
   return in_register(type, [&](auto x) { return number<decltype(x)>(op); });
+}
+
+AddRows add_rows(DType type) {
+  if constexpr (kWide) {
+    if (type == DType::F32) return add_rows_of<float>;
+    if (type == DType::F64) return add_rows_of<double>;
+  }
+  return nullptr;
 }
 
 Places places(bool largest, DType type) {
