@@ -247,7 +247,9 @@ class Maker {
       const std::uint16_t reg = p_.steps[i].dst;
       const auto it = node_.find(reg);
       if (it == node_.end() || last_read_[reg] < s || repeated_[reg]) continue;
-      stored.push_back({formula_.stored(it->second, p_.types[reg] == DType::Bool), places_.size()});
+      const NodeId node = form(reg) == Form::Brain ? formula_.stored_upper(it->second)
+                                                   : formula_.stored(it->second, p_.types[reg] == DType::Bool);
+      stored.push_back({node, places_.size()});
       operand({*kind_of(p_.types[reg]), form(reg)}, reg, false, true);
     }
     if (!stored.empty()) {

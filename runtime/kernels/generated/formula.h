@@ -74,6 +74,8 @@ class Formula {
   NodeId add(const Node& n);
   // The node as it is stored: a truth value as a mask of 4 bytes, what is loaded in a register of its own.
   NodeId stored(NodeId id, bool truth);
+  // A node with the same upper half of 4 bytes, of which alone bf16 is stored.
+  NodeId stored_upper(NodeId id);
 
  private:
   std::map<Node, NodeId> known_;

@@ -209,6 +209,12 @@ NodeId Formula::stored(NodeId id, bool truth) {
   return n.op == Op::Load ? add({Op::Kept, n.kind, id, -1, -1, 0, n.mask}) : id;
 }
 
+NodeId Formula::stored_upper(NodeId id) {
+  const Node& n = at(id);
+  const bool cut = n.op == Op::And && at(n.b).op == Op::Constant && at(n.b).value == codes::kUpperHalf;
+  return cut ? n.a : stored(id, false);
+}
+
 std::optional<NodeId> record(Formula& formula, Code code, DType type, DType to, std::span<const NodeId> operands) {
   writing = &formula;
   return recorded(code, type, to, operands);

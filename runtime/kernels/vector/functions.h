@@ -288,10 +288,11 @@ SHARD_LOOP F ErfInv(F x) {
 }
 
 // To the nearest bf16, ties to even; nan stays one (runtime/array/half.h).
+inline constexpr std::uint32_t kUpperHalf = 0xffff0000u;
 template <Single F>
 SHARD_LOOP F rounded_to_bf16(F x) {
-  const auto u = bits(x), upper = u >> 16;
-  return pick(x == x, from_bits((u + 0x7fffu + (upper & 1u)) & 0xffff0000u), from_bits((upper | 0x40u) << 16));
+  const auto u = bits(x);
+  return from_bits(pick(x == x, u + 0x7fffu + ((u >> 16) & 1u), u | 0x400000u) & kUpperHalf);
 }
 
 // Angles are reduced in f64: to an error of 1e-16 for |x| up to kAngle; beyond it the C library does it.
