@@ -52,6 +52,33 @@ void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step,
   }
 }
 
+// Lines of N elements, one after the other.
+template <std::int64_t N, class T>
+void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
+                std::int64_t out_step, std::int64_t rows) {
+  if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
+  } else if (in_step == 1 && out_step == 1) {
+    for (std::int64_t r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, N * sizeof(T));
+  } else {
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t i = 0; i < N; ++i) out[r * out_row + i * out_step] = in[r * in_row + i * in_step];
+  }
+}
+template <class T>
+void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
+                std::int64_t out_step, std::int64_t rows, std::int64_t n) {
+  switch (n) {
+    case 2: return copy_short<2>(in, in_row, in_step, out, out_row, out_step, rows);
+    case 3: return copy_short<3>(in, in_row, in_step, out, out_row, out_step, rows);
+    case 4: return copy_short<4>(in, in_row, in_step, out, out_row, out_step, rows);
+    case 8: return copy_short<8>(in, in_row, in_step, out, out_row, out_step, rows);
+    default:
+      for (std::int64_t r = 0; r < rows; ++r) copy_line(in + r * in_row, in_step, out + r * out_row, out_step, n);
+  }
+}
+
 template <class T>
 void copy_nest(const Pair& nest, const T* in, T* out) {
   const int last = nest.rank - 1;
@@ -98,10 +125,16 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
     });
     return;
   }
+  const std::int64_t rows = nest.size[last - 1];
   spread(lines, std::max<std::int64_t>(1, kPiece / bytes / n), [&](std::int64_t lo, std::int64_t hi) {
-    Position<2> at(nest, last, lo);
-    for (std::int64_t i = lo; i < hi; ++i, at.next())
-      copy_line(in + at.offset[kIn], in_step, out + at.offset[kOut], out_step, n);
+    const std::int64_t in_row = nest.stride[kIn][last - 1], out_row = nest.stride[kOut][last - 1];
+    Position<2> at(nest, last - 1, lo / rows);
+    for (std::int64_t from = lo % rows; lo < hi; from = 0, at.next()) {
+      const std::int64_t some = std::min(rows - from, hi - lo);
+      copy_lines(in + at.offset[kIn] + from * in_row, in_row, in_step, out + at.offset[kOut] + from * out_row, out_row,
+                 out_step, some, n);
+      lo += some;
+    }
   });
 }
 
