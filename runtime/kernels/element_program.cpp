@@ -242,17 +242,13 @@ class Run {
 
   // Each row of n elements to one, or one along each row.
   void by_row(const ElementPlan::Step& s, std::int64_t n) {
-    const std::size_t item = s.rows ? s.rows->wide : s.item;
     const auto* from = static_cast<const unsigned char*>(reg_[s.a]);
     auto* to = static_cast<unsigned char*>(reg_[s.dst]);
-    for (std::int64_t at = 0; at < n; at += p_.row)
-      if (s.rows) {
-        reduce_row(*s.rows, from + static_cast<std::size_t>(at) * item, p_.row, to);
-        to += item;
-      } else {
-        fill_slot(item, from, p_.row, to);
-        from += item, to += static_cast<std::size_t>(p_.row) * item;
-      }
+    if (s.rows)
+      reduce_rows(*s.rows, from, p_.row, n / p_.row, to);
+    else
+      for (std::int64_t at = 0; at < n; at += p_.row, from += s.item, to += static_cast<std::size_t>(p_.row) * s.item)
+        fill_slot(s.item, from, p_.row, to);
     if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], p_.held(s.dst, n));
   }
 

@@ -20,6 +20,14 @@ struct ReducePlan {
   AddRows add_rows = nullptr;  // of sums
   Reduce how = Reduce::Sum;
 
+  // Lines of n <= kReduceRun elements of the accumulating type, `apart` elements from one to the next, to one each.
+  void run_lines(const unsigned char* data, std::int64_t apart, std::int64_t n, std::int64_t lines,
+                 unsigned char* out) const {
+    if (const ReduceLines all = vector_table().lines(how, is_narrow(type) ? DType::F32 : type, n))
+      return all(data, apart, n, lines, out);
+    const auto step = static_cast<std::int64_t>(wide);
+    for (std::int64_t i = 0; i < lines; ++i) run(data + i * apart * step, n, out + i * step);
+  }
   // Rows of n elements of the accumulating type that lie `apart` elements from one to the next join acc one by one.
   void join_rows(const unsigned char* data, std::int64_t apart, std::int64_t rows, unsigned char* acc,
                  std::int64_t n) const {
@@ -76,16 +84,21 @@ class Tree {
   int depth_ = 0;
 };
 
-// A row of elements as registers hold them, in the order that reduce() has for lines.
-inline void reduce_row(const ReducePlan& p, const unsigned char* data, std::int64_t n, unsigned char* result) {
-  if (n <= kReduceRun) return p.run(data, n, result);
+// Rows of n elements as registers hold them to one each, in the order that reduce() has for lines.
+inline void reduce_rows(const ReducePlan& p, const unsigned char* data, std::int64_t n, std::int64_t rows,
+                        unsigned char* results) {
+  if (n <= kReduceRun) return p.run_lines(data, n, n, rows, results);
   alignas(16) unsigned char levels[kReduceLevels * 8];
-  Tree tree(p, levels, 8, 1);
-  for (std::int64_t from = 0; from < n; from += kReduceRun) {
-    p.run(data + static_cast<std::size_t>(from) * p.wide, std::min(kReduceRun, n - from), tree.leaf());
-    tree.push();
+  for (; rows > 0; --rows, results += p.wide) {
+    Tree tree(p, levels, 8, 1);
+    for (std::int64_t left = n; left > 0; left -= kReduceRun) {
+      const std::int64_t some = std::min(kReduceRun, left);
+      p.run(data, some, tree.leaf());
+      tree.push();
+      data += static_cast<std::size_t>(some) * p.wide;
+    }
+    std::memcpy(results, tree.finish(), p.wide);
   }
-  std::memcpy(result, tree.finish(), p.wide);
 }
 
 }  // namespace shard::runtime

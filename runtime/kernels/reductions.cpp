@@ -78,6 +78,9 @@ void reduce_lines(const ReduceJob& job) {
       Position<1> at(job.kept, job.kept.rank, lo);
       const std::int64_t item = static_cast<std::int64_t>(job.p.item);
       if (leaves == 1 && !job.p.load) {  // short lines: one run each, straight into place
+        if (job.kept.rank == 1)
+          return job.p.run_lines(job.data + at.offset[0] * item, job.kept.stride[0][0], n, hi - lo,
+                                 job.out + lo * item);
         for (std::int64_t i = lo; i < hi; ++i, at.next())
           job.p.run(job.data + at.offset[0] * item, n, job.out + i * item);
         return;

@@ -64,6 +64,22 @@ TEST_CASE("broadcast, reversed, sliced and strided copies", "[layout]") {
   copy({DType::F32, {0, 3}, {3, 1}, nullptr}, {DType::F32, {0, 3}, {3, 1}, nullptr});
 }
 
+TEST_CASE("copies of short lines", "[layout]") {
+  for (const DType t : {DType::U8, DType::BF16, DType::F32, DType::F64})
+    for (const std::int64_t n : {2, 3, 4, 5, 8}) {
+      Array a = random_array(t, {3, 50, 16}, 4), out(t, {3, 50, n}), wide(t, {3, 50, 2 * n});
+      const std::int64_t size = static_cast<std::int64_t>(size_of(t));
+      const auto from = [&](Strides strides, std::int64_t first = 0) {
+        return View{t, {3, 50, n}, std::move(strides), static_cast<char*>(a.data()) + first * size};
+      };
+      for (const View& in : {from({800, 16, 1}), from({800, 16, 2}), from({800, 16, -1}, n), from({50, 1, 0}),
+                             from({800, 0, 1}), from({0, 1, 0})}) {
+        check_copy(in, out.view());
+        check_copy(in, View{t, {3, 50, n}, {100 * n, 2 * n, 2}, wide.data()});
+      }
+    }
+}
+
 TEST_CASE("large copies", "[layout]") {
   Array a = random_array(DType::F32, {1000, 301}, 2);
   Array t(DType::F32, {301, 1000});

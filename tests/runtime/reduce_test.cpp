@@ -4,6 +4,7 @@
 
 #include <tbb/global_control.h>
 
+#include <bit>
 #include <cmath>
 #include <map>
 
@@ -204,6 +205,46 @@ TEST_CASE("halves are summed in f32", "[reduce]") {
     reduce(Reduce::Sum, a.view(), zero, out.view());
     CHECK(get(out.view(), 0) == (t == DType::F16 ? 10000 : 9984));  // 10000 rounded to bf16
   }
+}
+
+TEST_CASE("short lines together have the bits of each by itself", "[reduce]") {
+  const int last[] = {1}, only[] = {0};
+  for (const std::int64_t n : {2, 3, 4, 5, 7, 8, 13, 64, 65})
+    for (const std::int64_t lines : {1, 7, 8, 9, 37})
+      for (const Reduce op : {Reduce::Sum, Reduce::Max, Reduce::Min}) {
+        Array a = random_array(DType::F32, {lines, n + 1}, 14);  // a line is followed by what is not its own
+        for (std::int64_t i = 0; i < lines * (n + 1); i += 5) a.as<float>()[i] = i % 2 ? 0.0f : -0.0f;
+        for (std::int64_t i = 3; i < lines * (n + 1); i += 41) a.as<float>()[i] = NAN;
+        const View in{DType::F32, {lines, n}, {n + 1, 1}, a.data()};
+        Array together(DType::F32, {lines}), alone(DType::F32, {lines});
+        reduce(op, in, last, together.view());
+        for (std::int64_t i = 0; i < lines; ++i)
+          reduce(op, View{DType::F32, {n}, {1}, a.as<float>() + i * (n + 1)}, only,
+                 View{DType::F32, {}, {}, alone.as<float>() + i});
+        for (std::int64_t i = 0; i < lines; ++i) {
+          const float x = together.as<float>()[i], y = alone.as<float>()[i];
+          INFO(n << " elements, " << lines << " lines");
+          CHECK(
+              ((std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y)));
+        }
+      }
+}
+
+TEST_CASE("columns are added row by row", "[reduce]") {
+  const int first[] = {0};
+  for (const DType t : {DType::F32, DType::F64})
+    for (const std::int64_t width : {3, 8, 70, 133, 1100}) {
+      Array a = random_array(t, {16, width}, 15), out(t, {width});  // as many rows as are added one after the other
+      reduce(Reduce::Sum, a.view(), first, out.view());
+      for (std::int64_t j = 0; j < width; ++j) {
+        double sum = get(a.view(), j);
+        for (std::int64_t r = 1; r < 16; ++r) {
+          sum += get(a.view(), r * width + j);
+          if (t == DType::F32) sum = static_cast<float>(sum);
+        }
+        CHECK(get(out.view(), j) == sum);
+      }
+    }
 }
 
 TEST_CASE("index of the extreme", "[arg_reduce]") {

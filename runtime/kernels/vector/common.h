@@ -21,6 +21,7 @@ Loop convert(DType from, DType to);
 Loop loop_complex(Code code, DType type);
 Narrow narrow(DType type);
 ReduceRun run(Reduce op, DType type);
+ReduceLines lines(Reduce op, DType type, std::int64_t n);
 AddRows add_rows(DType type);
 Places places(bool largest, DType type);
 

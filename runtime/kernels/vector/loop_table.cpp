@@ -37,6 +37,7 @@ const VectorTable& table() {
                               SHARD_LOOPS::convert,
                               SHARD_LOOPS::narrow,
                               SHARD_LOOPS::run,
+                              SHARD_LOOPS::lines,
                               SHARD_LOOPS::add_rows,
                               SHARD_LOOPS::places,
                               threefry,

@@ -47,6 +47,9 @@ struct Narrow {
 // Of a contiguous run of at most kReduceRun elements, one value.
 using ReduceRun = void (*)(const void* data, std::int64_t n, void* result);
 
+// The same of several lines of n elements, `apart` elements from one to the next.
+using ReduceLines = void (*)(const void* data, std::int64_t apart, std::int64_t n, std::int64_t lines, void* out);
+
 // acc[j] += data[r * apart + j] of n columns, for one row after the other.
 using AddRows = void (*)(const void* data, std::int64_t apart, std::int64_t rows, void* acc, std::int64_t n);
 
@@ -61,7 +64,8 @@ struct VectorTable {
   Narrow (*narrow)(DType);
   // In the accumulating type (f32 for halves, else the type itself); null where the operation does not exist for it.
   ReduceRun (*run)(Reduce op, DType type);
-  AddRows (*add_rows)(DType type);             // null where adding a row at a time is as fast
+  ReduceLines (*lines)(Reduce op, DType type, std::int64_t n);  // null where calling `run` for each is as fast
+  AddRows (*add_rows)(DType type);                              // null where adding a row at a time is as fast
   Places (*places)(bool largest, DType type);  // null where it is no faster than comparing elements one by one
   void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
                    std::uint32_t* o1);
