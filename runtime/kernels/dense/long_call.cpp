@@ -28,6 +28,7 @@ bool calls_left() { return running > 0; }
 
 void call_elsewhere(const Stop& stop, std::function<void()> f) {
   static const End end;
+  stop.ask();
   std::packaged_task<void()> task([f = std::move(f)] {
     const Running counted;
     const Turn turn(nullptr);
