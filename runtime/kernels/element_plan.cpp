@@ -1,6 +1,8 @@
 // Preparing elementwise programs. Registers are renamed so that each is written once; then lifetimes give the slots.
 #include "runtime/kernels/element_plan.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -236,6 +238,18 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   return s;
 }
 
+// Bytes that the slots of a tile may take, so that they stay in the first cache with what streams through.
+std::size_t near_bytes() {
+  static const std::size_t half = [] {
+    long cache = 0;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    cache = sysconf(_SC_LEVEL1_DCACHE_SIZE);  // 0 where the system does not know
+#endif
+    return static_cast<std::size_t>(std::clamp(cache, 32L * 1024, 64L * 1024)) / 2;
+  }();
+  return half;
+}
+
 }  // namespace
 
 ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> out) {
@@ -326,7 +340,7 @@ void ElementPlan::size_tile() {
     tile = kTileOfRows;
   else if (std::any_of(outputs.begin(), outputs.end(), all))
     tile = kReduceRun;  // whole leaves
-  while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > kNear) tile /= 2;
+  while (tile > kNearTile && slot_bytes * static_cast<std::size_t>(tile) > near_bytes()) tile /= 2;
   while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
   std::int64_t whole = row;  // a tile is of whole rows, and of whole cycles where it has room for them
   for (Input& i : inputs) {

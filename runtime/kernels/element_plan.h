@@ -67,11 +67,8 @@ struct ElementPlan {
     std::size_t lanes = 0;                               // for which these are at so many bytes of the scratch
   };
   static constexpr std::int64_t kTile = 1024;        // elements, or those of a longer row
-  static constexpr std::int64_t kTileOfRows = 2048;  // where short rows are done together
-  // Bytes of the slots of a tile, and its least elements: with what streams through they stay in a first cache of 32
-  // KiB.
-  static constexpr std::size_t kNear = 12 * 1024;
-  static constexpr std::int64_t kNearTile = 128;
+  static constexpr std::int64_t kTileOfRows = 4096;  // where short rows are done together
+  static constexpr std::int64_t kNearTile = 128;     // at least, where the first cache is too small for more
   static constexpr std::int64_t kPart = 256;  // elements of a long row that steps without reductions take at a time
   static constexpr std::int64_t kLeastTile = 16;
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
