@@ -11,6 +11,7 @@
 #include "runtime/kernels/element_plan.h"
 #include "runtime/kernels/gathered.h"
 #include "runtime/kernels/generated/element_code.h"
+#include "runtime/kernels/processor.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
 
@@ -80,18 +81,6 @@ void run_few(const ElementPlan& p, void* const* inputs, void* const* outputs) {
     else
       move_few(o.item, n, at[o.reg], outputs[i]);
   }
-}
-
-// Whether stores that lie far hold up what comes after them, so that asking for their lines before pays: softmax of
-// rows takes 0.75 of the time with it on a Xeon of 2023, and 1.5 on an EPYC of 2024 (32,768 x 1,024), which looks ahead
-// itself.
-bool stores_wait() {
-#ifdef SHARD_X86
-  static const bool wait = __builtin_cpu_is("intel");
-  return wait;
-#else
-  return false;
-#endif
 }
 
 // One run over elements [from, to) in one thread.
@@ -321,7 +310,7 @@ class Run {
   void generated_steps(std::int64_t from, std::int64_t n) {
     const auto parts = static_cast<std::int64_t>(code_->parts.size());
     for (std::int64_t k = 0; k < parts; ++k) {
-      if (stores_wait() && !whole()) ask_ahead(from + n, n, k, parts);
+      if (processor().stores_wait && !whole()) ask_ahead(from + n, n, k, parts);
       const ElementCode::Part& part = code_->parts[static_cast<std::size_t>(k)];
       if (part.code.run)
         part.run(reg_, part.of_row ? n / p_.row : n, p_.row);

@@ -7,6 +7,7 @@
 #include <list>
 
 #include "runtime/kernels/generated/lanes.h"
+#include "runtime/kernels/processor.h"
 
 namespace shard::runtime::generated {
 
@@ -16,6 +17,7 @@ class Quotients : public Lanes {
 
   // Divisors that are the same in all turns, where vectors are those of AVX-512 and full.
   void find_divisors() {
+    if (!processor().divides_slowly) return;
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& n = f_.nodes[i];
       if (lanes_ == 16 && n.op == Op::Div && n.kind == Kind::F32 && !uses_[i].empty() && is_same(n.b) && !find(n.b))
