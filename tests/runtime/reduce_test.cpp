@@ -2,7 +2,9 @@
 // layout's path.
 #include <catch2/catch.hpp>
 
+#include <sys/mman.h>
 #include <tbb/global_control.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -228,6 +230,30 @@ TEST_CASE("short lines together have the bits of each by itself", "[reduce]") {
               ((std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y)));
         }
       }
+}
+
+TEST_CASE("no line is read beyond its array", "[reduce][arg_reduce]") {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), room = 4 * page;
+  char* const pages =
+      static_cast<char*>(mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(pages != MAP_FAILED);
+  REQUIRE(mprotect(pages + room, page, PROT_NONE) == 0);
+  auto* const end = reinterpret_cast<float*>(pages + room);
+  for (float* x = reinterpret_cast<float*>(pages); x < end; ++x) *x = 1;
+  const int last[] = {1};
+  for (const std::int64_t n : {2, 3, 4, 5, 7, 10, 65})
+    for (const std::int64_t apart : {-n, std::int64_t{0}, std::int64_t{1}, n, n + 1})
+      for (const std::int64_t lines : {8, 9, 16, 17}) {
+        const std::int64_t ahead = n + std::max<std::int64_t>(apart, 0) * (lines - 1);
+        const View in{DType::F32, {lines, n}, {apart, 1}, end - ahead};
+        Array sums(DType::F32, {lines}), largest(DType::F32, {lines}), where(DType::I32, {lines});
+        reduce(Reduce::Sum, in, last, sums.view());
+        reduce(Reduce::Max, in, last, largest.view());
+        arg_reduce(true, in, 1, where.view());
+        for (std::int64_t i = 0; i < lines; ++i)
+          CHECK((get(sums.view(), i) == n && get(largest.view(), i) == 1 && get(where.view(), i) == 0));
+      }
+  munmap(pages, room + page);
 }
 
 TEST_CASE("columns are added row by row", "[reduce]") {

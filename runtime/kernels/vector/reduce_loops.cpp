@@ -156,7 +156,10 @@ template <class Op, class T>
 void lines_of(const void* data, std::int64_t apart, std::int64_t n, std::int64_t lines, void* out) {
   const T* x = static_cast<const T*>(data);
   T* to = static_cast<T*>(out);
-  for (const std::int64_t least = n < 4 ? 9 : 8; lines >= least; lines -= 8, x += 8 * apart, to += 8)  // reads four
+  // Four elements are read at a time: of shorter lines what follows them, which a ninth line has where none is further
+  // on.
+  const bool vectors = n >= 4 || apart >= n;
+  for (const std::int64_t least = n < 4 ? 9 : 8; vectors && lines >= least; lines -= 8, x += 8 * apart, to += 8)
     eight_of<Op>(x, apart, n, to);
   for (; lines > 0; --lines, x += apart, ++to) run_of<Op, T>(x, n, to);
 }
