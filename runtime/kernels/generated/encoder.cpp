@@ -15,7 +15,7 @@ namespace {
 class Encoder : public Stores {
  public:
   Encoder(const Formula& formula, std::span<const Operand> operands, std::span<const Stored> stored, Turn turn,
-          bool full, int free, ExecutableMemory& memory)
+          bool full, int free, std::int64_t row, ExecutableMemory& memory)
       : Stores(formula, operands, turn, full, memory), stored_(stored), waits_(formula.nodes.size()) {
     const std::size_t n = f_.nodes.size();
     for (std::size_t i = 0; i < n; ++i) {
@@ -31,7 +31,7 @@ class Encoder : public Stores {
           if (from >= 0) std::erase(uses_[index(from)], static_cast<int>(i));
     for (std::size_t i = 0; i < n; ++i) wait_for_picks(i);
     find_sums(stored_);
-    keep(keep_sums(vectors(), free));
+    keep(keep_sums(vectors(), row, free));
     find_divisors();
   }
 
@@ -424,7 +424,7 @@ MachineCode encode(const Formula& given, std::span<const Operand> operands, std:
       ExecutableMemory(kFrame + kEach * (formula.nodes.size() + operands.size() + stored.size()) + kSum * sums)};
   if (!code.memory.data()) return code;
   try {
-    Encoder encoder(formula, operands, stored, turn, full, many ? free : 0, code.memory);
+    Encoder encoder(formula, operands, stored, turn, full, many ? free : 0, by_row ? elements : 0, code.memory);
     code.rows = by_row && encoder.does_rows(elements);
     encoder.write(code.rows ? elements : 0);
     encoder.ready();

@@ -14,9 +14,10 @@ class Sums : public Rare {
     for (const Stored& s : stored)
       if (s.sum && s.vector == 0) sums_.push_back(s.operand);
   }
-  // Registers for their lanes, as far as `free` ones suffice; how many are left. `vectors`: of a turn.
-  int keep_sums(int vectors, int free) {
-    if (one_ || vectors * lanes_ != kSumLanes) return free;
+  // Registers for their lanes, as far as `free` ones suffice; how many are left. `vectors`: of a turn; `row`: elements
+  // of a row, 0 where there are none.
+  int keep_sums(int vectors, std::int64_t row, int free) {
+    if (one_ || vectors * lanes_ != kSumLanes || (row > 0 && row <= kSumLanes)) return free;
     for (; kept_.size() < sums_.size() && free >= vectors; free -= vectors) kept_.push_back(registers_ -= vectors);
     return free;
   }
@@ -72,7 +73,7 @@ class Sums : public Rare {
   static constexpr std::uint32_t kSumBytes = kSumLanes * 8;
   Xbyak::RegExp sum_at(std::size_t i) const { return rsp + static_cast<int>(slot_bytes() + i * kSumBytes); }
   int sum_item(std::size_t i) const { return static_cast<int>(bytes_of(operands_[sums_[i]].kind)); }
-  bool is_kept(std::size_t i) const { return i < kept_.size() && !once() && !few(); }
+  bool is_kept(std::size_t i) const { return i < kept_.size(); }
   Xmm kept(std::size_t i, int vector) const { return in(kept_[i] + vector, operands_[sums_[i]].kind); }
   void add_up(std::size_t i, const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     sum_item(i) == 4 ? vaddps(to, x, y) : vaddpd(to, x, y);
