@@ -223,8 +223,9 @@ class ElementUnit {
     program_.code.push_back(code);
     held_[of_row][out.id] = code.dst;
     if (gives(out)) {
-      outputs_.push_back(out);
-      program_.outputs.push_back(code.dst);
+      const auto places = static_cast<std::size_t>(l_.places_wanted(out));
+      outputs_.insert(outputs_.end(), places, out);
+      program_.outputs.insert(program_.outputs.end(), places, code.dst);
     }
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const ir::Var v = n.inputs[i];
@@ -267,7 +268,7 @@ class ElementUnit {
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       const ir::Var v = outputs_[o];
       const bool to_leaves = o < program_.reduced.size() && program_.reduced[o];
-      const StridedView* wanted = l_.wanted(v, order, !to_leaves && !is_of_row(v));
+      const StridedView* wanted = is_again(o) ? nullptr : l_.wanted(v, order, !to_leaves && !is_of_row(v));
       results.push_back(wanted ? *wanted : l_.fresh(dtype(v), order, l_.type(v).shape));
       if (to_leaves) {
         made.push_back(fresh_leaves(dtype(v), order));
@@ -294,7 +295,13 @@ class ElementUnit {
     l_.step(std::move(run), inputs_, made, in_place(made, own, distinct));
     for (std::size_t o = 0; o < reduced.size(); ++o)
       if (reduced[o]) join(*reduced[o], made[o], results[o]);
-    l_.put(outputs_, results);
+    for (std::size_t o = 0; o < outputs_.size(); ++o)
+      is_again(o) ? l_.put_again(outputs_[o], results[o]) : l_.put(outputs_[o], results[o]);
+  }
+  // Output o is the value of one before it.
+  bool is_again(std::size_t o) const {
+    const auto it = outputs_.begin() + static_cast<std::ptrdiff_t>(o);
+    return std::find(outputs_.begin(), it, *it) != it;
   }
 
   // Points of all devices in the first dimensions.

@@ -60,6 +60,7 @@ struct Body {  // a compiled region
 };
 Body compile_body(const BodyCall& call, const LoweringContext& around) {
   Lowering lowering(*call.region, around, call.distinct);
+  lowering.of_body();
   for (std::size_t i = 0; i < call.params.size(); ++i) lowering.bind(i, call.params[i], call.whole[i]);
   lowering.run();
   lowering.finish_results(call.results, &call.wanted);

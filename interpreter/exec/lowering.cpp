@@ -107,7 +107,7 @@ void Lowering::run(std::vector<Unit> units) {
   }
   for (std::size_t v = 0; v < again.size(); ++v)
     if (again[v] && !needed_[v]) made_again_.push_back({static_cast<std::int32_t>(v)});
-  for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
+  for (ir::Var v : g_.results) needed_[at(v)] = 1, ++result_[at(v)];
   find_pieces(units);
   lay_out_joins(units);
   for (const auto& [id, place] : wanted_places_) needed_[static_cast<std::size_t>(id)] = 1;
@@ -455,6 +455,11 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors
     std::optional<std::size_t> shared;
     for (std::size_t j = i; j-- > 0;)
       if (made[j].storage == p.storage) shared = j;
+    if (const auto it = twins_.find(g_.results[i].id); shared && it != twins_.end() && !it->second.empty()) {
+      p = it->second.back();
+      it->second.pop_back();
+      shared = std::nullopt;
+    }
     const bool whole = !p.splat && p.distinct == axes && is_dense(p, mesh_);
     auto r = whole ? as_it_lies(p, i, shared, shared && distinct[*shared] == distinct[i], wanted) : std::nullopt;
     if (!r) {

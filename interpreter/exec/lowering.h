@@ -71,6 +71,9 @@ class Lowering {
   // argument or a constant lies; of a body every result gets a storage of its own, but for result i being parameter
   // wanted[i] untouched.
   void finish_results(const std::vector<AxisSet>& distinct, const Donors* wanted);
+  // It is of a body, whose results do not share storages: a value that is several of them is written as often by the
+  // program that makes it.
+  void of_body() { body_ = true; }
   Draft& draft() { return draft_; }
   void tell_again(MemoryUse& use) const {  // after run()
     use.made_again = made_again_;
@@ -90,6 +93,11 @@ class Lowering {
   }
   bool needed(ir::Var v) const { return needed_[at(v)] != 0; }     // something outside of its unit reads it
   bool is_result(ir::Var v) const { return result_[at(v)] != 0; }  // of the graph
+  int places_wanted(ir::Var v) const { return body_ ? std::max(result_[at(v)], 1) : 1; }
+  void put_again(ir::Var v, StridedView p) {  // the same at another place
+    draft_.at(p.storage).value = v;
+    twins_[v.id].push_back(std::move(p));
+  }
   const StridedView& place(ir::Var v) const { return places_[at(v)]; }
   void put(ir::Var v, StridedView p) {
     if (p.storage != kNoStorage && !draft_.at(p.storage).value.valid()) draft_.at(p.storage).value = v;
@@ -162,10 +170,13 @@ class Lowering {
   const Mesh* mesh_;
   const transform::Distinct& distinct_;
   std::vector<StridedView> places_;
-  std::vector<char> needed_, result_;
+  std::vector<char> needed_;
+  std::vector<int> result_;  // of each value: how many of the results it is
+  bool body_ = false;
   std::vector<ir::Var> made_again_;  // as in MemoryUse
   std::vector<std::pair<ir::Var, const ir::Node*>> read_again_;
   std::map<std::int32_t, StridedView> wanted_places_;
+  std::map<std::int32_t, std::vector<StridedView>> twins_;  // by value: where it is again
   std::map<std::int32_t, StridedView> joins_;  // what is joined of arrays of which some are written there
   std::map<std::int32_t, const ir::Node*> in_pieces_;
   std::vector<const ir::Node*> originals_;

@@ -287,10 +287,16 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     cost += p.is_of_row(i.dst) && !i.reduce ? 0 : steps.back().cost;
   }
   leaves = p.leaves;
+  const auto to_leaves = [&](std::size_t i) { return i < p.reduced.size() && p.reduced[i]; };
   for (std::size_t i = 0; i < out.size(); ++i) {
+    const bool again = std::any_of(outputs.begin(), outputs.end(),
+                                   [&](const Output& o) { return o.reg == names.read(p.outputs[i]) && !o.reduce; });
+    // Each in a register of its own, which may be its place.
+    if (again && !to_leaves(i) && table.loop(Code::Identity, out[i].dtype))
+      steps.push_back(make_step(p, {Code::Identity, out[i].dtype, p.outputs[i], p.outputs[i]}, names));
     outputs.push_back({names.read(p.outputs[i]), static_cast<std::uint8_t>(size_of(out[i].dtype)), false, false,
                        table.narrow(out[i].dtype).store});
-    if (i < p.reduced.size() && p.reduced[i])
+    if (to_leaves(i))
       outputs.back().reduce = std::make_shared<const ReducePlan>(reduce_plan(*p.reduced[i], out[i].dtype));
     else
       outputs.back().lines = where(out[i], p.is_of_row(p.outputs[i]));
