@@ -113,6 +113,8 @@ ROWS = [
      'jax.lax.scan(lambda c, _: (c + 0.1 * (jnp.roll(c, 1) - 2.0 * c + jnp.roll(c, -1)), None), x, None, length=10000)[0]'),
     ('10,000 turns of a branch', [()], 'scan(fn(c, _) = (if c > 0.5 { c * 0.5 } else { c * 3.1 }, none), abs(x), length: 10000)[0]',
      'jax.lax.scan(lambda c, _: (jax.lax.cond(c > 0.5, lambda c: c * 0.5, lambda c: c * 3.1, c), None), jnp.abs(x), None, length=10000)[0]'),
+    ('10,000 turns of a running mean, each kept', [(10000,)], 'scan(fn(c, v) { let n = 0.9 * c + 0.1 * v; (n, n) }, 0.0, x)[1]',
+     'jax.lax.scan(lambda c, v: (0.9 * c + 0.1 * v,) * 2, 0.0, x)[1]'),
     ('10,000 turns of a vector through a 16 x 16 matrix', [(16, 16), (16,)], 'scan(fn(c, _) = (tanh(x @ c), none), y, length: 10000)[0]',
      'jax.lax.scan(lambda c, _: (jnp.tanh(x @ c), None), y, None, length=10000)[0]'),
     ('10,000 turns of a row added to one of 32', [(32, 32), (32,)],
