@@ -177,7 +177,7 @@ class Lowering {
   std::vector<std::pair<ir::Var, const ir::Node*>> read_again_;
   std::map<std::int32_t, StridedView> wanted_places_;
   std::map<std::int32_t, std::vector<StridedView>> twins_;  // by value: where it is again
-  std::map<std::int32_t, StridedView> joins_;  // what is joined of arrays of which some are written there
+  std::map<std::int32_t, StridedView> joins_;               // what is joined of arrays of which some are written there
   std::map<std::int32_t, const ir::Node*> in_pieces_;
   std::vector<const ir::Node*> originals_;
   Draft draft_;
