@@ -115,15 +115,12 @@ void arg_reduce_typed(const View& in, std::size_t axis, bool largest, std::int32
   }
   const std::int64_t lines = kept.count(kept.rank), piece = std::max<std::int64_t>(1, 16384 / n);
   if (const Places places = step == 1 && n >= kPlaces ? vector_table().places(largest, in.dtype) : nullptr) {
-    const int outer = std::max(last, 0);
-    const std::int64_t side = kept.rank > 0 ? kept.size[last] : 1, apart = kept.rank > 0 ? kept.stride[0][last] : 0;
+    const std::int64_t apart = kept.rank > 0 ? kept.stride[0][last] : 0;
     return spread(lines, piece, [&](std::int64_t lo, std::int64_t hi) {
-      Position<1> at(kept, outer, lo / side);
-      for (std::int64_t from = lo % side; lo < hi; from = 0, at.next()) {
-        const std::int64_t some = std::min(side - from, hi - lo);
-        places(data + at.offset[0] + from * apart, apart, n, some, out + lo);
+      each_stretch(kept, kept.rank, lo, hi, [&](const auto& offset, std::int64_t some) {
+        places(data + offset[0], apart, n, some, out + lo);
         lo += some;
-      }
+      });
     });
   }
   if (n <= kShort && lines >= 8)

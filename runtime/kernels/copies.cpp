@@ -125,16 +125,11 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
     });
     return;
   }
-  const std::int64_t rows = nest.size[last - 1];
+  const std::int64_t in_row = nest.stride[kIn][last - 1], out_row = nest.stride[kOut][last - 1];
   spread(lines, std::max<std::int64_t>(1, kPiece / bytes / n), [&](std::int64_t lo, std::int64_t hi) {
-    const std::int64_t in_row = nest.stride[kIn][last - 1], out_row = nest.stride[kOut][last - 1];
-    Position<2> at(nest, last - 1, lo / rows);
-    for (std::int64_t from = lo % rows; lo < hi; from = 0, at.next()) {
-      const std::int64_t some = std::min(rows - from, hi - lo);
-      copy_lines(in + at.offset[kIn] + from * in_row, in_row, in_step, out + at.offset[kOut] + from * out_row, out_row,
-                 out_step, some, n);
-      lo += some;
-    }
+    each_stretch(nest, last, lo, hi, [&](const auto& offset, std::int64_t rows) {
+      copy_lines(in + offset[kIn], in_row, in_step, out + offset[kOut], out_row, out_step, rows, n);
+    });
   });
 }
 

@@ -83,4 +83,20 @@ class Position {
   std::array<std::int64_t, kNest> at_;
 };
 
+// Positions [lo, hi) of the first `dims` dimensions, by stretches along the last of these: f(offsets of the first one,
+// how many).
+template <int N, class F>
+void each_stretch(const Nest<N>& nest, int dims, std::int64_t lo, std::int64_t hi, F f) {
+  const auto last = static_cast<std::size_t>(std::max(dims - 1, 0));
+  const std::int64_t length = dims > 0 ? nest.size[last] : 1;
+  Position<N> at(nest, static_cast<int>(last), lo / length);
+  for (std::int64_t from = lo % length; lo < hi; from = 0, at.next()) {
+    const std::int64_t some = std::min(length - from, hi - lo);
+    std::array<std::int64_t, N> offset = at.offset;
+    for (std::size_t v = 0; v < N && from > 0; ++v) offset[v] += from * nest.stride[v][last];
+    f(offset, some);
+    lo += some;
+  }
+}
+
 }  // namespace shard::runtime

@@ -75,16 +75,15 @@ void reduce_lines(const ReduceJob& job) {
   const std::int64_t outputs = job.kept.count(job.kept.rank), each = job.reduced.count(last) * n;
   if (leaves <= kSubtree || outputs * 4 >= leaves) {
     spread(outputs, std::max<std::int64_t>(1, kReduceWork / each), [&](std::int64_t lo, std::int64_t hi) {
-      Position<1> at(job.kept, job.kept.rank, lo);
-      const std::int64_t item = static_cast<std::int64_t>(job.p.item);
-      if (leaves == 1 && !job.p.load) {  // short lines: one run each, straight into place
-        if (job.kept.rank == 1)
-          return job.p.run_lines(job.data + at.offset[0] * item, job.kept.stride[0][0], n, hi - lo,
-                                 job.out + lo * item);
-        for (std::int64_t i = lo; i < hi; ++i, at.next())
-          job.p.run(job.data + at.offset[0] * item, n, job.out + i * item);
-        return;
+      if (leaves == 1 && !job.p.load) {  // short lines: straight into place
+        const auto item = static_cast<std::int64_t>(job.p.item);
+        const std::int64_t apart = job.kept.rank > 0 ? job.kept.stride[0][job.kept.rank - 1] : 0;
+        return each_stretch(job.kept, job.kept.rank, lo, hi, [&](const auto& offset, std::int64_t some) {
+          job.p.run_lines(job.data + offset[0] * item, apart, n, some, job.out + lo * item);
+          lo += some;
+        });
       }
+      Position<1> at(job.kept, job.kept.rank, lo);
       for (std::int64_t i = lo; i < hi; ++i, at.next()) {
         alignas(16) unsigned char result[8];
         lines_tree(job, at.offset[0], 0, leaves, result);
