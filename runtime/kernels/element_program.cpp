@@ -309,8 +309,9 @@ class Run {
   }
   void generated_steps(std::int64_t from, std::int64_t n) {
     const auto parts = static_cast<std::int64_t>(code_->parts.size());
+    const bool ask = processor().stores_wait && !whole();
     for (std::int64_t k = 0; k < parts; ++k) {
-      if (processor().stores_wait && !whole()) ask_ahead(from + n, n, k, parts);
+      if (ask) ask_ahead(from + n, n, k, parts);
       const ElementCode::Part& part = code_->parts[static_cast<std::size_t>(k)];
       if (part.code.run)
         part.run(reg_, part.of_row ? n / p_.row : n, p_.row);

@@ -91,7 +91,7 @@ SHARD_LOOP T extreme_in(const T* x, std::int64_t n, bool& nan) {
                                      : extreme_in<4, kLargest>(x, n, nan);  // registers of AVX2
 }
 
-// Lines that are shorter are done eight together.
+// Elements of the longest lines that are done eight together.
 constexpr std::int64_t kShortLine = 64;
 
 // Four elements of each of eight lines: element l of the lines in the lanes of line[l].
