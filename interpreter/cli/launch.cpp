@@ -17,6 +17,7 @@
 #include "grammar/characters.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/launch/launch.h"
+#include "runtime/channel/channel.h"
 #include "runtime/channel/fault_injection.h"
 #include "runtime/channel/progress_board.h"
 #include "runtime/channel/tcp/handshake.h"
@@ -111,7 +112,8 @@ std::optional<std::string> read_ports(const Arguments& a, LaunchJob& job) {
   return std::nullopt;
 }
 
-// The transport: Unix sockets on one machine, TCP where hosts or ports are named. Gives what is wrong with the options.
+// The transport: memory and Unix sockets on one machine, TCP where hosts or ports are named. Gives what is wrong with
+// the options.
 std::optional<std::string> read_transport(const Arguments& a, LaunchJob& job) {
   if (auto wrong = read_hosts(a, job)) return wrong;
   if (auto wrong = read_ports(a, job)) return wrong;
@@ -175,7 +177,7 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
   return out;
 }
 
-// Over Unix sockets, where the processes have ended well: a program of the user's own may never have joined.
+// On one machine, where the processes have ended well: a program of the user's own may never have joined.
 bool all_joined(const LaunchJob& job, int board_fd) {
   const auto board = job.count > 1 ? runtime::ProgressBoard::of(board_fd, job.count, 0) : nullptr;
   std::vector<int> absent;
@@ -201,14 +203,16 @@ Ended run_job(const LaunchJob& job) {
   Arrival arrival(job.count);
   Meeting at;
   if (job.hosts.empty()) at.board = runtime::ProgressBoard::make(job.count);
-  const auto close_board = [&](Ended ended) {
-    if (at.board >= 0) close(at.board);
+  if (!job.tcp) at.memory = runtime::make_channel_memory(job.count);
+  const auto close_shared = [&](Ended ended) {
+    for (const int fd : {at.board, at.memory})
+      if (fd >= 0) close(fd);
     return ended;
   };
   if (!job.tcp) {
     Ended ended = attend(start_all(job, at), job, "", stop, arrival);
     if (ended.status == 0 && !all_joined(job, at.board)) ended.status = 1;
-    return close_board(std::move(ended));
+    return close_shared(std::move(ended));
   }
   at.token = runtime::new_token();
   runtime::Coordinator coordinator(job.address, job.port, job.count, at.token);
@@ -248,7 +252,7 @@ Ended run_job(const LaunchJob& job) {
                  numbers(left).c_str());
     ended.status = 1;
   }
-  return close_board(std::move(ended));
+  return close_shared(std::move(ended));
 }
 
 // Hosts of which a process did not come are left out of the job, which has fewer devices then. False: too few are left.

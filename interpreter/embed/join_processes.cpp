@@ -30,8 +30,10 @@ constexpr Starter kStarters[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM
                                  {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
                                  {"torchrun", "RANK", "WORLD_SIZE"}};
 
-// Over sockets that are connected already, the one to process i at i.
-std::unique_ptr<runtime::Channel> by_sockets(int rank, int size, const std::vector<int>& sockets, int devices) {
+// Over sockets that are connected already, the one to process i at i. `memory`: a descriptor of what all of them see;
+// -1: there is none.
+std::unique_ptr<runtime::Channel> by_sockets(int rank, int size, const std::vector<int>& sockets, int memory,
+                                             int devices) {
   if (size < 1 || rank < 0 || rank >= size || sockets.size() < static_cast<std::size_t>(size))
     cannot_join("this is process " + std::to_string(rank) + " of " + std::to_string(size) + ", with " +
                     std::to_string(sockets.size()) + " links",
@@ -47,12 +49,14 @@ std::unique_ptr<runtime::Channel> by_sockets(int rank, int size, const std::vect
           kLaunch);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
-  return size == 1 ? nullptr : runtime::socket_channel(rank, sockets);
+  if (size == 1) return nullptr;
+  auto channel = runtime::memory_channel(rank, sockets, memory);
+  return channel ? std::move(channel) : runtime::socket_channel(rank, sockets);
 }
 
 std::unique_ptr<runtime::Channel> by_links(int devices) {
   std::string_view size_text = variable("SHARD_SIZE"), rank_text = variable("SHARD_RANK"),
-                   links = variable("SHARD_LINKS");
+                   links = variable("SHARD_LINKS"), memory_text = variable("SHARD_MEMORY");
   const int size = next_number(size_text), rank = next_number(rank_text);
   if (size < 1 || rank < 0 || rank >= size)
     cannot_join("SHARD_SIZE and SHARD_RANK say that this is process " + std::string(variable("SHARD_RANK")) + " of " +
@@ -64,7 +68,10 @@ std::unique_ptr<runtime::Channel> by_links(int devices) {
     sockets.push_back(next_number(links));
     if (!links.empty()) links.remove_prefix(1);  // the comma
   }
-  return by_sockets(rank, size, sockets, devices);
+  const int memory = next_number(memory_text);
+  auto channel = by_sockets(rank, size, sockets, memory, devices);
+  if (memory >= 0) close(memory);
+  return channel;
 }
 
 // Of the processors that its machine has for the job a process takes its share, "1/4" the second of four, so that none
@@ -157,7 +164,7 @@ Joined join(const Group& group) {
     cannot_join("this program cannot find the others over TCP", "start it on one machine, or connect them: `links`");
   std::unique_ptr<runtime::Channel> channel;
   if (group.linked)
-    channel = by_sockets(group.linked->rank, group.linked->size, group.linked->sockets, group.devices);
+    channel = by_sockets(group.linked->rank, group.linked->size, group.linked->sockets, -1, group.devices);
   else if (launched)
     channel = tcp ? group.by_tcp(group.devices) : by_links(group.devices);
   else
@@ -184,8 +191,8 @@ Joined join(const Group& group) {
   }
   out.processes->set_record(std::string(variable("SHARD_RECORD")));
   take_processors(variable("SHARD_SHARE"));
-  for (const char* name : {"SHARD_BOARD", "SHARD_RECORD", "SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS", "SHARD_SHARE",
-                           "SHARD_COORDINATOR", "SHARD_TOKEN_FILE"})
+  for (const char* name : {"SHARD_BOARD", "SHARD_MEMORY", "SHARD_RECORD", "SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS",
+                           "SHARD_SHARE", "SHARD_COORDINATOR", "SHARD_TOKEN_FILE"})
     unsetenv(name);  // a program that the script's host starts is none of the job
   return out;
 }

@@ -24,6 +24,9 @@ struct ChannelError {
   std::string why;
 };
 
+// Who waits looks again and again at first: to be woken takes longer than most messages are under way.
+inline constexpr std::chrono::microseconds kPolling(50);
+
 using Deadline = std::chrono::steady_clock::time_point;
 // Asked when the deadline is over and this one has not come: until when to wait on, or nothing.
 using Waiting = std::function<std::optional<Deadline>(int peer)>;
@@ -67,6 +70,10 @@ class Channel {
 
 // Over connected sockets, of Unix or TCP, one for each other process; it owns them. `sockets[index]` is not looked at.
 std::unique_ptr<Channel> socket_channel(int index, const std::vector<int>& sockets);
+// Of one machine, through memory that all of them see; over the sockets they wake each other. `memory` is a descriptor
+// of what one of them, or who started them, has made for `count`; null where it is not.
+std::unique_ptr<Channel> memory_channel(int index, const std::vector<int>& sockets, int memory);
+int make_channel_memory(int count);  // -1: the system has none
 // Joins the job of MPI that this process was started in, by the module (mpi_module.h) that lies at the first of
 // `places` where there is one. Null, and why: there is none, it does not fit, or MPI does not start.
 std::unique_ptr<Channel> mpi_channel(const std::vector<std::string>& places, std::string& why);

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
+
+#include "runtime/channel/shared_memory.h"
 
 namespace shard::runtime {
 
@@ -27,19 +30,18 @@ class ProgressBoard {
   static int make(int count);  // a descriptor for all of them; -1: the system has none
   // Null where the descriptor is none of that size.
   static std::unique_ptr<ProgressBoard> of(int fd, int count, int index);
-  ~ProgressBoard();
-  ProgressBoard(const ProgressBoard&) = delete;
 
-  const Row& operator[](int process) const { return rows_[process]; }
-  Row& own() { return rows_[index_]; }
-  Row& row(int process) { return rows_[process]; }  // of another machine, which cannot write it itself
+  const Row& operator[](int process) const { return rows()[process]; }
+  Row& own() { return rows()[index_]; }
+  Row& row(int process) { return rows()[process]; }  // of another machine, which cannot write it itself
   // How old what stands here of another process may be.
   std::chrono::milliseconds lag{0};
 
  private:
-  ProgressBoard(Row* rows, int count, int index) : rows_(rows), count_(count), index_(index) {}
-  Row* rows_;
-  int count_, index_;
+  ProgressBoard(SharedMemory memory, int index) : memory_(std::move(memory)), index_(index) {}
+  Row* rows() const { return reinterpret_cast<Row*>(memory_.data()); }  // zeros are rows as they begin
+  SharedMemory memory_;
+  int index_;
 };
 
 }  // namespace shard::runtime

@@ -15,9 +15,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Who waits looks again and again at first: to be woken takes longer than most messages are under way.
-constexpr std::chrono::microseconds kSpin(50);
-
 class SocketChannel final : public Channel {
  public:
   SocketChannel(int index, const std::vector<int>& sockets) : index_(index), traffic_(sockets.size()) {
@@ -68,7 +65,7 @@ class SocketChannel final : public Channel {
       if (const Traffic& t = traffic_[static_cast<std::size_t>(peer)]; !t.in.empty())
         asio::async_read(socket(peer), t.in, done(peer));
     io_.restart();
-    const auto patient = std::chrono::steady_clock::now() + kSpin;
+    const auto patient = std::chrono::steady_clock::now() + kPolling;
     while (left > 0 && !error && (io_.poll_one() > 0 || std::chrono::steady_clock::now() < patient)) {}
     while (left > 0 && !error)
       if (io_.run_one_until(deadline) == 0) {

@@ -7,7 +7,7 @@ namespace shard::runtime {
 namespace {
 
 constexpr std::int64_t kWhole = 64 << 10;   // up to here every process gets all terms: one step less
-constexpr std::int64_t kPiece = 256 << 10;  // the bytes that one process combines in one round
+constexpr std::int64_t kPiece = 128 << 10;  // the bytes that one process combines in one round
 
 }  // namespace
 

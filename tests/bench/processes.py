@@ -95,7 +95,7 @@ def all_reduces(shard, python, folder):
     mpi = shutil.which('mpicc') and shutil.which('mpirun')
     module = os.path.join(os.path.dirname(os.path.abspath(shard)), 'libshard_mpi.so')
     if mpi: subprocess.run(['mpicc', '-O2', '-DMPI', '-o', folder + '/mpi', source], check=True)
-    print('| all-reduce of | Shard, Unix sockets | Shard, TCP | Shard, MPI | MPI_Allreduce | JAX, Gloo | as many bytes over a pair of sockets |\n| --- | --- | --- | --- | --- | --- | --- |')
+    print('| all-reduce of | Shard, memory | Shard, TCP | Shard, MPI | MPI_Allreduce | JAX, Gloo | as many bytes over a pair of sockets |\n| --- | --- | --- | --- | --- | --- | --- |')
     for size, name, times in ((4, '4 B', 2000), (1 << 16, '64 KB', 500), (4 << 20, '4 MB', 20), (64 << 20, '64 MB', 3)):
         words = ['--devices', '2', '--set', f'n={size // 4}', '--set', f'times={times}']
         script = folder + '/reduce.shard'

@@ -26,7 +26,7 @@ struct LaunchJob {
   std::string log_dir;             // a file a process of all that it says, one of its last meetings; empty: none
   int restarts = 0;                // how often a job that failed is started again
   int at_least = 0;                // processes, where hosts that do not come are left out; 0: none is
-  bool tcp = false;                // else Unix sockets, which the children are given
+  bool tcp = false;                // else memory and Unix sockets, which the children are given
   std::vector<std::string> hosts;  // by process; empty: this machine
   std::string ssh = "ssh", address = "127.0.0.1";  // what others reach the launcher by
   runtime::Ports port, range;                      // of the launcher; of all
@@ -48,7 +48,8 @@ struct Child {
 struct Meeting {
   std::string coordinator;  // host:port
   std::string token;
-  int board = -1;  // where processes of this machine stand (runtime/channel/progress_board.h)
+  int board = -1;   // where processes of this machine stand (runtime/channel/progress_board.h)
+  int memory = -1;  // through which they send each other messages; not over TCP
 };
 
 // Who has come to the job; a member of each is written while the launcher attends to the processes.

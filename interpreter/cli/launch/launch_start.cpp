@@ -62,6 +62,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& j
                                                           {"SHARD_SIZE", std::to_string(job.count)},
                                                           {"SHARD_SHARE", share_of(job, rank)}};
   if (at.board >= 0) out.emplace_back("SHARD_BOARD", std::to_string(at.board));
+  if (at.memory >= 0) out.emplace_back("SHARD_MEMORY", std::to_string(at.memory));
   if (!job.log_dir.empty() && job.hosts.empty()) out.emplace_back("SHARD_RECORD", log_path(job, rank, ".last"));
   if (job.tcp) {
     out.insert(out.end(), {{"SHARD_COORDINATOR", at.coordinator},
@@ -115,7 +116,7 @@ struct Ends {  // of the pipes, on the child's side; -1: none
     words = remote_words(job, at, rank);
     program = words[0];
   } else {
-    for (const int fd : {ends.token, at.board})
+    for (const int fd : {ends.token, at.board, at.memory})
       if (fd >= 0) fcntl(fd, F_SETFD, 0);
     for (const auto& [name, value] : variables_of(job, at, rank, links, "/dev/fd/" + std::to_string(ends.token)))
       setenv(name.c_str(), value.c_str(), 1);
