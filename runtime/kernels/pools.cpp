@@ -139,10 +139,9 @@ void reduce_rows(Loop line_of, const View& x, const View& out, const Windows& w,
     if (places.empty()) return nothing(to, count * channels);
     const unsigned char* line = x.as<unsigned char>() + places[0].x * item;
     thread_local std::vector<unsigned char> sum;
-    if (places.size() > 1) {
-      sum.assign(line, line + n * step);
-      for (const Place& p : places.subspan(1))
-        line_of(sum.data(), x.as<unsigned char>() + p.x * item, nullptr, sum.data(), n * channels);
+    if (places.size() > 1) sum.resize(static_cast<std::size_t>(n * step));
+    for (const Place& p : places.subspan(1)) {
+      line_of(line, x.as<unsigned char>() + p.x * item, nullptr, sum.data(), n * channels);
       line = sum.data();
     }
     for (std::int64_t i = 0, run = 1; i < count; i += run, to += run * step) {
@@ -154,8 +153,12 @@ void reduce_rows(Loop line_of, const View& x, const View& out, const Windows& w,
         nothing(to, channels);
         continue;
       }
-      std::copy_n(line + first * step, run * step, to);
-      for (std::int64_t k = first + 1; k < end; ++k) line_of(to, line + k * step, nullptr, to, run * channels);
+      const unsigned char* window = line + first * step;
+      if (end - first == 1) std::copy_n(window, run * step, to);
+      for (std::int64_t k = first + 1; k < end; ++k) {
+        line_of(window, line + k * step, nullptr, to, run * channels);
+        window = to;
+      }
     }
   });
 }
