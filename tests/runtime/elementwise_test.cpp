@@ -283,6 +283,22 @@ TEST_CASE("conversions", "[elementwise]") {
     CHECK(to(from, DType::U64) == std::vector<double>{1, 0, 200, 0, 3e9, 0, 0x1p64, 0, 0, 0x1p64, 0, 0, 0});
     CHECK(to(from, DType::Bool) == std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0});
   }
+  // By vectors and behind them: what C++ cuts off, within the ends.
+  struct Ends {
+    DType type;
+    double low, high;
+  };
+  for (const Ends& e : {Ends{DType::I8, -128, 127}, Ends{DType::U8, 0, 255}, Ends{DType::I16, -32768, 32767},
+                        Ends{DType::U16, 0, 65535}, Ends{DType::I4, -8, 7}})
+    for (const DType from : {DType::F32, DType::F64}) {
+      std::vector<double> many, want;
+      for (int i = 0; i < 301; ++i)
+        many.push_back(i % 37 == 5 ? kNan : (i % 2 ? e.high : e.low) + static_cast<float>(i - 150) / 4);
+      for (const double v : many) want.push_back(std::isnan(v) ? 0 : std::trunc(std::clamp(v, e.low, e.high)));
+      INFO(name(from) << " to " << name(e.type));
+      Array a = of(from, many);
+      CHECK(list(unary(Code::Convert, a, e.type)) == want);
+    }
   for (const DType from : number_types())
     for (const DType t : number_types()) {
       Array a = of(from, {0, 1, 3, 100, 77, 1, 0});

@@ -37,8 +37,31 @@ SHARD_LOOP To convert_one(From x) {
     return static_cast<To>(x);
 }
 
+// The same to integers from Low to High, which are numbers of `From`. In two steps, of which each goes by vectors: as
+// one the compiler chooses between integers, which it makes of all that is chosen from.
+template <class From, class To, int Low, int High>
+void cut_to(const void* a, const void*, const void*, void* out, std::int64_t n) {
+  constexpr std::int64_t kGroup = 128;
+  From whole[kGroup];
+  for (std::int64_t i = 0; i < n; i += kGroup) {
+    const std::int64_t m = n - i < kGroup ? n - i : kGroup;
+    each<From, From>(
+        static_cast<const From*>(a) + i, whole, m, [](From x) __attribute__((always_inline)) {
+          const From below = x < From{High} ? x : From{High}, within = below > From{Low} ? below : From{Low};
+          return x == x ? within : From{0};
+        });
+    each<From, To>(
+        whole, static_cast<To*>(out) + i, m,
+        [](From x) __attribute__((always_inline)) { return static_cast<To>(static_cast<std::int32_t>(x)); });
+  }
+}
+
 template <class From, class To>
 Loop pair() {
+  if constexpr (kFloat<From> && std::is_same_v<To, std::int8_t>) return cut_to<From, To, -128, 127>;
+  if constexpr (kFloat<From> && std::is_same_v<To, std::uint8_t>) return cut_to<From, To, 0, 255>;
+  if constexpr (kFloat<From> && std::is_same_v<To, std::int16_t>) return cut_to<From, To, -32768, 32767>;
+  if constexpr (kFloat<From> && std::is_same_v<To, std::uint16_t>) return cut_to<From, To, 0, 65535>;
   return SHARD_UNARY(From, To, (convert_one<From, To>(x)));
 }
 template <class From>
@@ -50,8 +73,7 @@ template <class From>
 Loop from(DType to) {
   if (to == DType::Bool) return to_bool<From>();
   if constexpr (kFloat<From>) {
-    if (to == DType::I4)  // floats are clamped, integers wrap
-      return SHARD_UNARY(From, std::int8_t, (cut<From, std::int8_t>(x > 7 ? From{7} : x < -8 ? From{-8} : x)));
+    if (to == DType::I4) return cut_to<From, std::int8_t, -8, 7>;  // floats are clamped, integers wrap
     if (sizeof(From) == 8 && is_narrow(to)) return SHARD_UNARY(double, float, f64_to_f32_odd(x));
   }
   return in_register(to, [](auto x) { return pair<From, decltype(x)>(); });
