@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kStretch = 64 << 10;      // bytes that go on before the other side can have them
+constexpr std::size_t kStretch = 64 << 10;  // bytes that go on before the other side can have them
 // A ring and what it is filled from stay in the second cache; of many processes each has smaller ones.
 constexpr std::size_t kLargest = 128 << 10, kLeast = 64 << 10, kAll = 64 << 20;
 
@@ -28,7 +28,9 @@ std::size_t capacity_of(int count) {
   return out;
 }
 
-std::size_t memory_bytes(int count) { return static_cast<std::size_t>(count * count) * Ring::bytes(capacity_of(count)); }
+std::size_t memory_bytes(int count) {
+  return static_cast<std::size_t>(count * count) * Ring::bytes(capacity_of(count));
+}
 
 // The messages of one exchange in one direction, one after the other.
 template <class Byte>
