@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "runtime/kernels/line.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
@@ -38,18 +39,8 @@ Pair ordered(const View& in, const View& out) {
 
 template <class T>
 void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t n) {
-  if (out_step == 1 && in_step == 1) {
-    std::memcpy(out, in, static_cast<std::size_t>(n) * sizeof(T));
-  } else if (out_step == 1 && in_step == 0) {
-    const T value = *in;
-    for (std::int64_t i = 0; i < n; ++i) out[i] = value;
-  } else if (out_step == 1 && in_step == -1) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = in[-i];
-  } else if (out_step == 1) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * in_step];
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * in_step];
-  }
+  if (out_step == 1) return read_line(in, in_step, out, n);
+  for (std::int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * in_step];
 }
 
 // Lines of N elements, one after the other.

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/kernels/line.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
 #include "runtime/kernels/vector/loop_table.h"
@@ -103,10 +104,8 @@ template <class T>
 inline void move_row(const T* from, std::int64_t step, T* to, std::int64_t n) {
   if (n == 1)
     *to = *from;
-  else if (step == 1)
-    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
   else
-    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+    read_line(from, step, to, n);
 }
 
 constexpr std::int64_t kNumbers = 1024;  // that are found at a time

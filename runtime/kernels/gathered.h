@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/kernels/element_plan.h"
+#include "runtime/kernels/line.h"
 #include "runtime/kernels/transpose.h"
 #include "runtime/kernels/types.h"
 
@@ -19,13 +20,7 @@ void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int6
   Position<1> at(nest, last, from / length);
   for (std::int64_t skip = from % length; n > 0; skip = 0, at.next()) {
     const std::int64_t w = std::min(n, length - skip);
-    const T* line = in + at.offset[0] + skip * step;
-    if (step == 0)
-      std::fill_n(out, w, *line);
-    else if (step == 1)
-      std::copy_n(line, w, out);
-    else
-      for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
+    read_line(in + at.offset[0] + skip * step, step, out, w);
     out += w;
     n -= w;
   }

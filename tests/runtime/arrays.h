@@ -1,7 +1,11 @@
 // Small owning arrays for the tests of kernels, and a slow walk over any view.
 #pragma once
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <functional>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -23,6 +27,26 @@ struct Array {
   T* as() {
     return reinterpret_cast<T*>(bytes.data());
   }
+};
+
+// Memory whose end nobody reads beyond.
+class Guarded {
+ public:
+  explicit Guarded(std::size_t pages)
+      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+        room_(pages * page_),
+        data_(static_cast<char*>(
+            mmap(nullptr, room_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    if (data_ == MAP_FAILED || mprotect(data_ + room_, page_, PROT_NONE) != 0) throw std::bad_alloc();
+  }
+  ~Guarded() { munmap(data_, room_ + page_); }
+  Guarded(const Guarded&) = delete;
+  float* begin() const { return reinterpret_cast<float*>(data_); }
+  float* end() const { return reinterpret_cast<float*>(data_ + room_); }
+
+ private:
+  std::size_t page_, room_;
+  char* data_;
 };
 
 inline double get(const View& v, std::int64_t at) {

@@ -80,6 +80,22 @@ TEST_CASE("copies of short lines", "[layout]") {
     }
 }
 
+TEST_CASE("every few elements of a line, and nothing behind the last", "[layout]") {
+  const Guarded memory(2);
+  for (float* x = memory.begin(); x < memory.end(); ++x) *x = static_cast<float>(x - memory.begin());
+  for (const std::int64_t step : {2, 3, 4, 5})
+    for (std::int64_t n = 1; n < 60; ++n) {
+      float* const first = memory.end() - (n - 1) * step - 1;
+      Array out(DType::F32, {n});
+      check_copy({DType::F32, {n}, {step}, first}, out.view());
+      check_copy({DType::F32, {n}, {-step}, memory.end() - 1}, out.view());
+      if (n % 2 == 0) {
+        Array halves(DType::F64, {n / 2});
+        check_copy({DType::F64, {n / 2}, {step}, memory.end() - (n - 2) * step - 2}, halves.view());
+      }
+    }
+}
+
 TEST_CASE("large copies", "[layout]") {
   Array a = random_array(DType::F32, {1000, 301}, 2);
   Array t(DType::F32, {301, 1000});

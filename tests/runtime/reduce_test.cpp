@@ -2,9 +2,7 @@
 // layout's path.
 #include <catch2/catch.hpp>
 
-#include <sys/mman.h>
 #include <tbb/global_control.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -233,13 +231,9 @@ TEST_CASE("short lines together have the bits of each by itself", "[reduce]") {
 }
 
 TEST_CASE("no line is read beyond its array", "[reduce][arg_reduce]") {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), room = 4 * page;
-  char* const pages =
-      static_cast<char*>(mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  REQUIRE(pages != MAP_FAILED);
-  REQUIRE(mprotect(pages + room, page, PROT_NONE) == 0);
-  auto* const end = reinterpret_cast<float*>(pages + room);
-  for (float* x = reinterpret_cast<float*>(pages); x < end; ++x) *x = 1;
+  const Guarded memory(4);
+  float* const end = memory.end();
+  std::fill(memory.begin(), end, 1.0f);
   const int last[] = {1};
   for (const std::int64_t n : {2, 3, 4, 5, 7, 10, 65})
     for (const std::int64_t apart : {-n, std::int64_t{0}, std::int64_t{1}, n, n + 1})
@@ -253,7 +247,6 @@ TEST_CASE("no line is read beyond its array", "[reduce][arg_reduce]") {
         for (std::int64_t i = 0; i < lines; ++i)
           CHECK((get(sums.view(), i) == n && get(largest.view(), i) == 1 && get(where.view(), i) == 0));
       }
-  munmap(pages, room + page);
 }
 
 TEST_CASE("columns are added row by row", "[reduce]") {

@@ -24,6 +24,7 @@ ReduceRun run(Reduce op, DType type);
 ReduceLines lines(Reduce op, DType type, std::int64_t n);
 AddRows add_rows(DType type);
 Places places(bool largest, DType type);
+void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
 
 }  // namespace shard::runtime::SHARD_LOOPS
 

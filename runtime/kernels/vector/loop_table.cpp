@@ -40,6 +40,7 @@ const VectorTable& table() {
                               SHARD_LOOPS::lines,
                               SHARD_LOOPS::add_rows,
                               SHARD_LOOPS::places,
+                              SHARD_LOOPS::every,
                               threefry,
                               gemm_f32,
                               gemm_f64,

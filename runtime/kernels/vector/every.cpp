@@ -1,0 +1,53 @@
+// Every second, third or fourth element of a line.
+#include "runtime/kernels/vector/vectors.h"
+
+namespace shard::runtime::SHARD_ISA {
+namespace {
+
+using Eight = Vectors<std::uint32_t>;
+using V = Eight::V;
+
+// Eight of them, from `Step` vectors.
+template <int Step>
+SHARD_LOOP void every_eight(const std::uint32_t* x, V& out) {
+  V v[Step];
+#pragma GCC unroll 4
+  for (int i = 0; i < Step; ++i) Eight::load(v[i], x + i * Eight::kWidth);
+  if constexpr (Step == 2) out = __builtin_shufflevector(v[0], v[1], 0, 2, 4, 6, 8, 10, 12, 14);
+  if constexpr (Step == 3) {  // no two of them lie in the same lane: they are put together there, and then in order
+    const V two = __builtin_shufflevector(v[0], v[1], 0, 9, 2, 3, 12, 5, 6, 15);
+    const V all = __builtin_shufflevector(two, v[2], 0, 1, 10, 3, 4, 13, 6, 7);
+    out = __builtin_shufflevector(all, all, 0, 3, 6, 1, 4, 7, 2, 5);
+  }
+  if constexpr (Step == 4) {
+    const V low = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    const V high = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    const V all = __builtin_shufflevector(low, high, 0, 1, 8, 9, 4, 5, 12, 13);
+    out = __builtin_shufflevector(all, all, 0, 4, 1, 5, 2, 6, 3, 7);
+  }
+}
+
+template <int Step>
+void every_of(const std::uint32_t* x, std::uint32_t* out, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; kWide && i + Eight::kWidth < n; i += Eight::kWidth) {  // nothing behind the last is read
+    V v;
+    every_eight<Step>(x + i * Step, v);
+    __builtin_memcpy(out + i, &v, sizeof v);
+  }
+  for (; i < n; ++i) out[i] = x[i * Step];
+}
+
+}  // namespace
+
+void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n) {
+  switch (step) {
+    case 2: return every_of<2>(x, out, n);
+    case 3: return every_of<3>(x, out, n);
+    case 4: return every_of<4>(x, out, n);
+    default:
+      for (std::int64_t i = 0; i < n; ++i) out[i] = x[i * step];
+  }
+}
+
+}  // namespace shard::runtime::SHARD_ISA
