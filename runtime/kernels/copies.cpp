@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "runtime/kernels/interleave.h"
 #include "runtime/kernels/line.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
@@ -18,6 +19,7 @@ namespace shard::runtime {
 namespace {
 
 constexpr std::int64_t kPiece = 64 * 1024;  // bytes a thread moves at least
+constexpr std::int64_t kNear = 16 * 1024;   // bytes that stay in the first cache
 constexpr int kIn = 0, kOut = 1;
 using Pair = Nest<2>;
 
@@ -37,6 +39,17 @@ Pair ordered(const View& in, const View& out) {
   return nest;
 }
 
+// With the second and third last dimensions exchanged where that makes the stretches of lines longer, and what they
+// write stays within `near` elements: a repetition along a middle dimension has stretches of as many as it repeats.
+Pair longer_stretches(Pair nest, std::int64_t near) {
+  const int few = nest.rank - 2, many = nest.rank - 3;
+  if (many < 0 || nest.size[few] >= 8 || nest.size[many] <= nest.size[few]) return nest;
+  if (nest.size[many] * std::abs(nest.stride[kOut][many]) > near) return nest;
+  std::swap(nest.size[few], nest.size[many]);
+  for (auto& stride : nest.stride) std::swap(stride[few], stride[many]);
+  return nest;
+}
+
 template <class T>
 void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t n) {
   if (out_step == 1) return read_line(in, in_step, out, n);
@@ -50,6 +63,9 @@ void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, 
   if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
+  } else if (sizeof(T) == 4 && N <= 4 && in_row == 1 && out_step == 1 && out_row == N) {
+    interleave<std::min<std::int64_t>(N, 4)>(reinterpret_cast<const std::uint32_t*>(in), in_step,
+                                             reinterpret_cast<std::uint32_t*>(out), rows);
   } else if (in_step == 1 && out_step == 1) {
     for (std::int64_t r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, N * sizeof(T));
   } else {
@@ -65,6 +81,7 @@ void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, 
     case 3: return copy_short<3>(in, in_row, in_step, out, out_row, out_step, rows);
     case 4: return copy_short<4>(in, in_row, in_step, out, out_row, out_step, rows);
     case 8: return copy_short<8>(in, in_row, in_step, out, out_row, out_step, rows);
+    case 16: return copy_short<16>(in, in_row, in_step, out, out_row, out_step, rows);
     default:
       for (std::int64_t r = 0; r < rows; ++r) copy_line(in + r * in_row, in_step, out + r * out_row, out_step, n);
   }
@@ -116,9 +133,10 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
     });
     return;
   }
-  const std::int64_t in_row = nest.stride[kIn][last - 1], out_row = nest.stride[kOut][last - 1];
+  const Pair by_lines = longer_stretches(nest, kNear / bytes);
+  const std::int64_t in_row = by_lines.stride[kIn][last - 1], out_row = by_lines.stride[kOut][last - 1];
   spread(lines, std::max<std::int64_t>(1, kPiece / bytes / n), [&](std::int64_t lo, std::int64_t hi) {
-    each_stretch(nest, last, lo, hi, [&](const auto& offset, std::int64_t rows) {
+    each_stretch(by_lines, last, lo, hi, [&](const auto& offset, std::int64_t rows) {
       copy_lines(in + offset[kIn], in_row, in_step, out + offset[kOut], out_row, out_step, rows, n);
     });
   });

@@ -73,10 +73,20 @@ TEST_CASE("copies of short lines", "[layout]") {
         return View{t, {3, 50, n}, std::move(strides), static_cast<char*>(a.data()) + first * size};
       };
       for (const View& in : {from({800, 16, 1}), from({800, 16, 2}), from({800, 16, -1}, n), from({50, 1, 0}),
-                             from({800, 0, 1}), from({0, 1, 0})}) {
+                             from({800, 0, 1}), from({0, 1, 0}), from({800, 1, 50})}) {
         check_copy(in, out.view());
         check_copy(in, View{t, {3, 50, n}, {100 * n, 2 * n, 2}, wide.data()});
       }
+    }
+}
+
+TEST_CASE("repetitions along middle dimensions are copied", "[layout]") {
+  for (const std::int64_t times : {2, 3, 7})
+    for (const std::int64_t n : {5, 16, 40}) {
+      Array a = random_array(DType::F32, {4, 20, n}, 6), out(DType::F32, {4, times, 20, times, n});
+      check_copy({DType::F32, out.shape, {20 * n, 0, n, 0, 1}, a.data()}, out.view());
+      Array wide(DType::F32, {4, 3000, times, n});  // what one stretch writes leaves the first cache
+      check_copy({DType::F32, wide.shape, {20 * n, 0, 0, 1}, a.data()}, wide.view());
     }
 }
 
