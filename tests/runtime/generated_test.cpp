@@ -360,6 +360,19 @@ TEST_CASE("machine code of quotients of integers by a known one gives what their
   }
 }
 
+TEST_CASE("machine code of shifts by a known number gives what their loops give", "[elementwise][generated]") {
+  const DType t = DType::I32;
+  Array x = filled(t, {1003}, 1);
+  for (const double by : {0.0, 1.0, 7.0, 30.0, 31.0, 32.0, 33.0, 64.0, -1.0, -2147483648.0})
+    for (const Code code : {Code::Shl, Code::Shr}) {
+      CAPTURE(facts(code).name, by);
+      const ElementProgram p{{t, t, t}, {0}, {{1, by, static_cast<std::int64_t>(by)}}, {{code, t, 2, 0, 1}}, {2}};
+      const Outcome out = compared(p, {x.view()}, {Array(t, {1003})});
+      CHECK(out.differ == 0);
+      if (can_generate()) CHECK(out.generated);
+    }
+}
+
 TEST_CASE("machine code compares floats whose signs were made as bits as floats", "[elementwise][generated]") {
   const DType f = DType::F32, b = DType::Bool;
   Array x = filled(f, {1003}, 1), y = filled(f, {1003}, 2);

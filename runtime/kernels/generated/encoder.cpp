@@ -346,6 +346,7 @@ class Encoder : public Stores {
       case Op::Round: return round(to, x, single, 8);
       case Op::Half: vcvtps2ph(half_of(to), x, 0); return vcvtph2ps(to, half_of(to));
       case Op::Whole:
+        if (n.kind == Kind::I32 && f_.at(n.a).kind == Kind::F32) return vcvttps2dq(to, x);
         if (n.kind == Kind::I32) return whole_part(to, x, by == 1);
         return single ? vcvtdq2ps(to, x) : vcvtdq2pd(to, x);
       case Op::Wider: return is_float(n.kind) ? vcvtps2pd(to, x) : vpmovsxdq(to, x);

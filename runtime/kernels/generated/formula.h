@@ -45,7 +45,7 @@ enum class Op : std::uint8_t {
   Lane,      // `a` of lane `value`, in all lanes
   Swap,      // `a` of the lane `value` (8, 4, 2, 1) before or behind, of two times as many
   Half,      // f32 rounded to f16
-  Whole,     // i32 as a float; f64 as i32, to zero or (`value` 1) down
+  Whole,     // i32 as a float; a float as i32, to zero or (f64, `value` 1) down
   Wider,     // f32 as f64, a mask of 4 bytes as one of 8
   Narrower,  // the other way round; the low half of 8 bytes
   Rare  // `a`; but by kLibrary[value] (rare.h) where `c`, the magnitude of b, is above its limit: its function of b

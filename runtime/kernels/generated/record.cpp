@@ -79,6 +79,12 @@ NodeId one_where(Condition c) {
   return pick(c, Recorded<T>(T{1}), Recorded<T>(T{0})).id;
 }
 
+// To zero and clamped, nan to 0. Processors give the least number for all that none is.
+I32 cut(F32 x) {
+  const I32 whole = I32::made(Op::Whole, x.id), at_most = pick(x < F32(0x1p31f), whole, I32(INT32_MAX));
+  return pick(x == x, at_most, I32(0));
+}
+
 std::optional<NodeId> converted(DType from, DType to, NodeId x) {
   if (from == to || (is_narrow(from) && to == DType::F32)) return x;
   if (is_narrow(from)) from = DType::F32;  // as it is held
@@ -94,6 +100,7 @@ std::optional<NodeId> converted(DType from, DType to, NodeId x) {
   } else if (from == DType::F32) {
     if (to_single) return x;
     if (to == DType::F64) return F64::made(Op::Wider, x).id;
+    if (to == DType::I32) return cut(F32(x, 0)).id;
   } else if (from == DType::I32) {
     if (to_single) return F32::made(Op::Whole, x).id;
     if (to == DType::F64) return F64::made(Op::Whole, x).id;
@@ -122,6 +129,28 @@ std::optional<NodeId> by_known(Code code, NodeId a, NodeId b) {
   return code == Code::Mod ? (I32(a, 0) - whole * I32(b, 0)).id : whole.id;
 }
 
+// What is done to the bits of i32; shifts by numbers that are known, as loops have those beyond the ends.
+std::optional<NodeId> of_bits(Code code, std::span<const NodeId> operands) {
+  const I32 x(operands[0], 0), y(operands[operands.size() > 1 ? 1 : 0], 0);
+  const Node& by = writing->at(y.id);
+  const bool known = by.op == Op::Constant;
+  const auto places = known ? static_cast<std::uint32_t>(by.value) : 0;
+  switch (code) {
+    case Code::BitNot: return (x ^ I32(-1)).id;
+    case Code::BitAnd: return (x & y).id;
+    case Code::BitOr: return (x | y).id;
+    case Code::BitXor: return (x ^ y).id;
+    case Code::Shl:
+      if (known) return places < 32 ? (x << static_cast<int>(places)).id : I32(0).id;
+      break;
+    case Code::Shr:
+      if (known) return (x >> static_cast<int>(std::min(places, 31u))).id;
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
 // A circular function as loops have it: by a formula, where angles are no larger than kAngle.
 std::optional<NodeId> circular(Code code, NodeId x) {
   const auto it = std::find_if(kLibrary.begin(), kLibrary.end(), [&](const Library& l) { return l.code == code; });
@@ -146,6 +175,7 @@ std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const 
     case DType::I32:
       if (operands.size() == 2)
         if (const auto quotient = by_known(code, operands[0], operands[1])) return quotient;
+      if (const auto made = of_bits(code, operands)) return made;
       return codes::of<std::int32_t>(code, operands);
     case DType::F16:
     case DType::BF16:

@@ -1,4 +1,4 @@
-// Every second, third or fourth element of a line.
+// Every second, third or fourth element of a line, or a line from behind.
 #include "runtime/kernels/vector/vectors.h"
 
 namespace shard::runtime::SHARD_ISA {
@@ -38,10 +38,22 @@ void every_of(const std::uint32_t* x, std::uint32_t* out, std::int64_t n) {
   for (; i < n; ++i) out[i] = x[i * Step];
 }
 
+void from_behind(const std::uint32_t* x, std::uint32_t* out, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; kWide && i + Eight::kWidth <= n; i += Eight::kWidth) {
+    V v;
+    Eight::load(v, x - i - Eight::kWidth + 1);
+    v = __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
+    __builtin_memcpy(out + i, &v, sizeof v);
+  }
+  for (; i < n; ++i) out[i] = x[-i];
+}
+
 }  // namespace
 
 void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n) {
   switch (step) {
+    case -1: return from_behind(x, out, n);
     case 2: return every_of<2>(x, out, n);
     case 3: return every_of<3>(x, out, n);
     case 4: return every_of<4>(x, out, n);

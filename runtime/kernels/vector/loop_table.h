@@ -67,7 +67,7 @@ struct VectorTable {
   ReduceLines (*lines)(Reduce op, DType type, std::int64_t n);  // null where calling `run` for each is as fast
   AddRows (*add_rows)(DType type);                              // null where adding a row at a time is as fast
   Places (*places)(bool largest, DType type);  // null where it is no faster than comparing elements one by one
-  // out[i] = x[i * step] of n elements of four bytes; a step of 2 to 4 goes by vectors.
+  // out[i] = x[i * step] of n elements of four bytes; a step of 2 to 4, or of -1, goes by vectors.
   void (*every)(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
   void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
                    std::uint32_t* o1);
