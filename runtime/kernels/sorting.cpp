@@ -181,21 +181,27 @@ void search_typed(const View& a, const View& v, std::int32_t* out, bool behind) 
   const std::int64_t n = a.shape.back(), step = a.strides.back();
   const T *lines = a.as<const T>(), *wanted = v.as<const T>();
   spread(nest.count(nest.rank), 1024, [&](std::int64_t lo, std::int64_t hi) {
+    constexpr std::int64_t kTogether = 8;  // each waits for what it reads, and they do not wait for each other
+    struct Lookup {
+      const T* line;
+      OrderKey<T> key;
+      std::int64_t from;
+    } looked[kTogether];
     Position<2> at(nest, nest.rank, lo);
-    for (std::int64_t i = lo; i < hi; ++i, at.next()) {
-      const T* line = lines + at.offset[0];
-      const OrderKey<T> x = order_key(wanted[at.offset[1]]);
-      const auto in_front = [&](std::int64_t j) {
-        const OrderKey<T> y = order_key(line[j * step]);
-        return static_cast<std::int64_t>(behind ? y <= x : y < x);
-      };
-      std::int64_t from = 0;  // no jumps, which would be guessed wrong half of the time
+    for (std::int64_t i = lo; i < hi; i += kTogether) {
+      const std::int64_t some = std::min(kTogether, hi - i);
+      for (std::int64_t k = 0; k < some; ++k, at.next())
+        looked[k] = {lines + at.offset[0], order_key(wanted[at.offset[1]]), 0};
+      std::fill(looked + some, looked + kTogether, looked[0]);
       for (std::int64_t left = n; left > 0;) {
         const std::int64_t half = (left + 1) / 2;
-        from += half * in_front(from + half - 1);
+        for (Lookup& l : looked) {  // no jumps, which would be guessed wrong half of the time
+          const OrderKey<T> y = order_key(l.line[(l.from + half - 1) * step]);
+          l.from += half & -static_cast<std::int64_t>(behind ? y <= l.key : y < l.key);
+        }
         left -= half;
       }
-      out[i] = static_cast<std::int32_t>(from);
+      for (std::int64_t k = 0; k < some; ++k) out[i + k] = static_cast<std::int32_t>(looked[k].from);
     }
   });
 }
