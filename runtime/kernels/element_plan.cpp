@@ -238,6 +238,31 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   return s;
 }
 
+// Reductions of whole leaves become rows of that many elements, of which each leaves one: machine code keeps the sums
+// of rows in registers. The same leaves, in the same order.
+void leaves_as_rows(ElementProgram& p, std::span<const View> in, std::vector<View>& out) {
+  const auto dense = [](const View& v) {
+    Nest<1> nest;
+    for (std::size_t d = 0; d < v.shape.size(); ++d) nest.add(v.shape[d], {v.strides[d]});
+    return nest.rank == 0 || (nest.rank == 1 && nest.stride[0][0] <= 1);
+  };
+  if (p.leaves.length == 0 || p.leaves.length % kReduceRun != 0 || p.leaves.inner != 1 || p.row > 1) return;
+  if (!p.joins.empty() || !std::all_of(in.begin(), in.end(), dense)) return;
+  p.row = kReduceRun;
+  for (std::size_t i = 0; i < p.reduced.size(); ++i) {
+    if (!p.reduced[i]) continue;
+    const auto leaf = static_cast<std::uint16_t>(p.registers.size());
+    p.registers.push_back(out[i].dtype);
+    p.of_row.resize(p.registers.size());
+    p.of_row[leaf] = true;
+    p.code.push_back({Code::Identity, out[i].dtype, leaf, p.outputs[i], 0, 0, p.reduced[i]});
+    p.outputs[i] = leaf;
+    out[i] = contiguous(out[i].dtype, {numel(out[i].shape) / kReduceRun}, nullptr);
+  }
+  p.reduced.clear();
+  p.leaves = {};
+}
+
 // Bytes that the slots of a tile may take, so that they stay in the first cache with what streams through.
 std::size_t near_bytes() {
   static const std::size_t half = [] {
@@ -252,10 +277,12 @@ std::size_t near_bytes() {
 
 }  // namespace
 
-ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> out) {
-  const ElementProgram p = spelled_out(given);
+ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> given_out) {
+  ElementProgram p = spelled_out(given);
   const VectorTable& table = vector_table();
-  check_arrays(p, in, out);
+  check_arrays(p, in, given_out);
+  std::vector<View> out(given_out.begin(), given_out.end());
+  leaves_as_rows(p, in, out);
   row = std::max<std::int64_t>(p.row, 1);
   count = numel(out[0].shape) * (p.is_of_row(p.outputs[0]) ? row : 1);
   Renamer names(p);

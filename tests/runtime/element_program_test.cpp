@@ -255,11 +255,15 @@ TEST_CASE("leaves that a program makes are those of a reduction of the whole", "
           const ElementKernel kernel({{t, t}, {0}, {}, {{Code::Square, t, 1, 0}}, {1, 1}, 0, {}, {}, {how, {}}, leaves},
                                      std::vector{x.view()}, std::vector{x.view(), made.view()});
           void *in = x.data(), *out[] = {parts.data(), made.data()};
-          kernel.run(&in, out);
-          join_leaves(leaves, how, t, s.outer, parts.data(), got.data());
-          INFO(s.outer << " " << s.reduced << " " << s.inner << " " << name(t) << " " << static_cast<int>(how));
-          CHECK(list(got) == list(want));
-          CHECK(list(made) == list(squares));
+          for (const char* by : {"loops", "machine code"}) {
+            kernel.run(&in, out);
+            join_leaves(leaves, how, t, s.outer, parts.data(), got.data());
+            INFO(s.outer << " " << s.reduced << " " << s.inner << " " << name(t) << " " << static_cast<int>(how) << " "
+                         << by);
+            CHECK(list(got) == list(want));
+            CHECK(list(made) == list(squares));
+            kernel.generate();
+          }
         }
       }
 }
