@@ -130,6 +130,17 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg, std::int64_t row
   return in;
 }
 
+ElementPlan::Constant make_constant(const ElementProgram::Constant& c, DType t, std::uint16_t reg) {
+  ElementPlan::Constant out{reg, static_cast<std::uint8_t>(held_bytes(t)), {}};
+  fill(View{t, {}, {}, out.value.data()}, c.value, c.integer);
+  if (const Loop load = vector_table().narrow(t).load) {
+    alignas(16) std::array<unsigned char, 16> wide{};
+    load(out.value.data(), nullptr, nullptr, wide.data(), 1);
+    out.value = wide;
+  }
+  return out;
+}
+
 // Piece k of a join, which `view` is.
 ElementPlan::Input make_piece(const ElementProgram::Join& join, std::size_t k, std::span<const View> in,
                               std::uint16_t reg) {
@@ -293,17 +304,8 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     else
       inputs.push_back(make_input(in[i], reg, p.is_of_row(p.inputs[i]) ? 1 : row));
   }
-  for (const ElementProgram::Constant& c : p.constants) {
-    const DType t = p.registers[c.reg];
-    Constant k{names.write(c.reg), static_cast<std::uint8_t>(held_bytes(t)), {}};
-    fill(View{t, {}, {}, k.value.data()}, c.value, c.integer);
-    if (const Loop load = table.narrow(t).load) {
-      alignas(16) std::array<unsigned char, 16> wide{};
-      load(k.value.data(), nullptr, nullptr, wide.data(), 1);
-      k.value = wide;
-    }
-    constants.push_back(k);
-  }
+  for (const ElementProgram::Constant& c : p.constants)
+    constants.push_back(make_constant(c, p.registers[c.reg], names.write(c.reg)));
   for (const Instr& i : p.code) {
     if (i.code == Code::Identity && !i.reduce && !i.repeat && p.registers.at(i.dst) == p.registers.at(i.a)) {
       check(p, i);
