@@ -380,6 +380,9 @@ void ElementPlan::size_tile() {
   std::int64_t whole = row;  // a tile is of whole rows, and of whole cycles where it has room for them
   for (Input& i : inputs) {
     if (i.cycle == 0) continue;
+    // Several of a short one are one too, where stretches begin with them.
+    if (const std::int64_t several = std::lcm(i.cycle, kLeastTile); i.cycles % several == 0 || i.cycles >= count)
+      i.cycle = several;
     const std::int64_t both = std::lcm(whole, i.cycle);
     if (both <= std::max(tile, row) && (both == row || i.cycle % kLeastTile == 0))
       whole = both;

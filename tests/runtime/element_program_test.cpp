@@ -235,6 +235,20 @@ TEST_CASE("programs of many registers", "[elementwise]") {
   CHECK(out.as<double>()[5] == Approx(x.as<double>()[5] * (1 + 301.0 * 302 / 2 - 1)));
 }
 
+TEST_CASE("short lines that many rows have in common", "[elementwise]") {
+  for (const Shape& shape : {Shape{4, 48, 3}, Shape{1, 5000, 3}, Shape{5, 640, 10}, Shape{2, 50, 3}, Shape{3, 999, 7}})
+    for (const DType t : {DType::F32, DType::BF16}) {
+      Array x = random_array(t, shape, 1), y = random_array(t, {shape[0], shape[2]}, 2), out(t, shape), want(t, shape);
+      const View lines{t, shape, {shape[2], 0, 1}, y.data()};
+      each_index(shape, [&](const Shape& i) {
+        const std::int64_t k = (i[0] * shape[1] + i[1]) * shape[2] + i[2];
+        set(want.view(), k, at(x.view(), i) + at(lines, i));
+      });
+      run({{t, t, t}, {0, 1}, {}, {{Code::Add, t, 2, 0, 1}}, {2}}, {x.view(), lines}, {out.view()});
+      CHECK(list(out) == list(want));
+    }
+}
+
 TEST_CASE("leaves that a program makes are those of a reduction of the whole", "[elementwise]") {
   struct Sizes {
     std::int64_t outer, reduced, inner;
