@@ -8,7 +8,6 @@
 #include <memory>
 #include <numeric>
 
-#include "runtime/kernels/interleave.h"
 #include "runtime/kernels/line.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
@@ -51,43 +50,6 @@ Pair longer_stretches(Pair nest, std::int64_t near) {
 }
 
 template <class T>
-void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t n) {
-  if (out_step == 1) return read_line(in, in_step, out, n);
-  for (std::int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * in_step];
-}
-
-// Lines of N elements, one after the other.
-template <std::int64_t N, class T>
-void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
-                std::int64_t out_step, std::int64_t rows) {
-  if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
-  } else if (sizeof(T) == 4 && N <= 4 && in_row == 1 && out_step == 1 && out_row == N) {
-    interleave<std::min<std::int64_t>(N, 4)>(reinterpret_cast<const std::uint32_t*>(in), in_step,
-                                             reinterpret_cast<std::uint32_t*>(out), rows);
-  } else if (in_step == 1 && out_step == 1) {
-    for (std::int64_t r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, N * sizeof(T));
-  } else {
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t i = 0; i < N; ++i) out[r * out_row + i * out_step] = in[r * in_row + i * in_step];
-  }
-}
-template <class T>
-void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
-                std::int64_t out_step, std::int64_t rows, std::int64_t n) {
-  switch (n) {
-    case 2: return copy_short<2>(in, in_row, in_step, out, out_row, out_step, rows);
-    case 3: return copy_short<3>(in, in_row, in_step, out, out_row, out_step, rows);
-    case 4: return copy_short<4>(in, in_row, in_step, out, out_row, out_step, rows);
-    case 8: return copy_short<8>(in, in_row, in_step, out, out_row, out_step, rows);
-    case 16: return copy_short<16>(in, in_row, in_step, out, out_row, out_step, rows);
-    default:
-      for (std::int64_t r = 0; r < rows; ++r) copy_line(in + r * in_row, in_step, out + r * out_row, out_step, n);
-  }
-}
-
-template <class T>
 void copy_nest(const Pair& nest, const T* in, T* out) {
   const int last = nest.rank - 1;
   if (nest.rank == 0) {
@@ -105,7 +67,7 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
   }
   // A dimension along which `in` is dense while lines of `out` are not: transpose the two.
   int dense = -1;
-  if (out_step == 1 && in_step != 1 && in_step != 0 && n >= 8)
+  if (out_step == 1 && in_step != 1 && in_step != 0 && n > 4)
     for (int i = 0; i < last; ++i)
       if (nest.stride[kIn][i] == 1 && nest.size[i] >= 4) dense = i;
   if (dense >= 0) {
@@ -120,15 +82,19 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
       planes *= nest.size[i];
     }
     const std::int64_t rows = nest.size[dense], row_step = nest.stride[kOut][dense];
-    const std::int64_t strip = std::min<std::int64_t>(rows, std::max<std::int64_t>(64, kPiece / bytes / n / 64 * 64));
-    const std::int64_t strips = (rows + strip - 1) / strip;
-    const std::int64_t grain = std::max<std::int64_t>(1, kPiece / bytes / (strip * n));
-    spread(planes * strips, grain, [&](std::int64_t lo, std::int64_t hi) {
+    const auto part = [&](std::int64_t of, std::int64_t beside) {  // as many as a piece has, in whole blocks
+      return std::min(of, std::max<std::int64_t>(64, kPiece / bytes / beside / 64 * 64));
+    };
+    const std::int64_t strip = part(rows, n), width = part(n, strip);
+    const std::int64_t strips = (rows + strip - 1) / strip, across = (n + width - 1) / width, each = strips * across;
+    const std::int64_t grain = std::max<std::int64_t>(1, kPiece / bytes / (strip * width));
+    spread(planes * each, grain, [&](std::int64_t lo, std::int64_t hi) {
       for (std::int64_t i = lo; i < hi; ++i) {
-        const Position<2> at(outer, outer.rank, i / strips);
-        const std::int64_t row = i % strips * strip;
-        transpose(in + at.offset[kIn] + row, in_step, out + at.offset[kOut] + row * row_step, row_step,
-                  std::min(strip, rows - row), n);
+        const Position<2> at(outer, outer.rank, i / each);
+        const std::int64_t row = i % each / across * strip, column = i % across * width;
+        transpose(in + at.offset[kIn] + row + column * in_step, in_step,
+                  out + at.offset[kOut] + row * row_step + column, row_step, std::min(strip, rows - row),
+                  std::min(width, n - column));
       }
     });
     return;

@@ -17,13 +17,19 @@ template <class T>
 void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int64_t n, T* out) {
   const int last = nest.rank - 1;
   const std::int64_t length = nest.size[last], step = nest.stride[0][last];
-  Position<1> at(nest, last, from / length);
-  for (std::int64_t skip = from % length; n > 0; skip = 0, at.next()) {
-    const std::int64_t w = std::min(n, length - skip);
-    read_line(in + at.offset[0] + skip * step, step, out, w);
+  const auto part = [&](std::int64_t line, std::int64_t skip, std::int64_t w) {
+    read_line(in + Position<1>(nest, last, line).offset[0] + skip * step, step, out, w);
     out += w;
-    n -= w;
-  }
+  };
+  const std::int64_t to = from + n, first = (from + length - 1) / length, end = to / length;  // whole lines
+  if (first > end) return part(from / length, from % length, n);
+  if (const std::int64_t skip = from % length; skip > 0) part(from / length, skip, length - skip);
+  const std::int64_t row = last > 0 ? nest.stride[0][last - 1] : 0;
+  each_stretch(nest, last, first, end, [&](const auto& offset, std::int64_t lines) {
+    copy_lines(in + offset[0], row, step, out, length, 1, lines, length);
+    out += lines * length;
+  });
+  if (to % length > 0) part(end, 0, to % length);
 }
 
 // Some lines of a transposed operand, brought together: read one by one they would touch each line of the cache as

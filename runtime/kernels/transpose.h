@@ -7,35 +7,46 @@
 
 namespace shard::runtime {
 
-// to[a][b] = from[a + b * step] of a square, by vectors of 16 bytes, whose lanes change places.
-template <class T, std::int64_t N>
-void transpose_square(const T* from, std::int64_t step, T (&to)[N][N]) {
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    using Lane = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    constexpr std::int64_t kLanes = 16 / sizeof(T);
-    typedef Lane V __attribute__((vector_size(16)));
-    for (std::int64_t b = 0; b < N; b += kLanes)
-      for (std::int64_t a = 0; a < N; a += kLanes) {
-        V x[kLanes];
-        for (std::int64_t l = 0; l < kLanes; ++l) std::memcpy(&x[l], from + a + (b + l) * step, sizeof(V));
-        if constexpr (kLanes == 4) {
-          const V low = __builtin_shuffle(x[0], x[1], V{0, 4, 1, 5}),
-                  high = __builtin_shuffle(x[0], x[1], V{2, 6, 3, 7});
-          const V low2 = __builtin_shuffle(x[2], x[3], V{0, 4, 1, 5}),
-                  high2 = __builtin_shuffle(x[2], x[3], V{2, 6, 3, 7});
-          x[0] = __builtin_shuffle(low, low2, V{0, 1, 4, 5}), x[1] = __builtin_shuffle(low, low2, V{2, 3, 6, 7});
-          x[2] = __builtin_shuffle(high, high2, V{0, 1, 4, 5}), x[3] = __builtin_shuffle(high, high2, V{2, 3, 6, 7});
-        } else {
-          const V first = __builtin_shuffle(x[0], x[1], V{0, 2});
-          x[1] = __builtin_shuffle(x[0], x[1], V{1, 3});
-          x[0] = first;
-        }
-        for (std::int64_t l = 0; l < kLanes; ++l) std::memcpy(&to[a + l][b], &x[l], sizeof(V));
-      }
+// The side of a square whose lines are vectors of 16 bytes; 1: of this type there is none.
+template <class T>
+inline constexpr std::int64_t kUnit = sizeof(T) == 4   ? 4
+                                      : sizeof(T) == 8 ? 2
+                                                       : 1;
+
+// to[a * to_step + b] = from[a + b * step] of such a square: lanes change places.
+template <class T>
+void transpose_unit(const T* from, std::int64_t step, T* to, std::int64_t to_step) {
+  if constexpr (kUnit<T> == 1) {
+    *to = *from;
   } else {
-    for (std::int64_t b = 0; b < N; ++b)
-      for (std::int64_t a = 0; a < N; ++a) to[a][b] = from[a + b * step];
+    using Lane = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    typedef Lane V __attribute__((vector_size(16)));
+    V x[kUnit<T>];
+    for (std::int64_t l = 0; l < kUnit<T>; ++l) std::memcpy(&x[l], from + l * step, sizeof(V));
+    if constexpr (kUnit<T> == 4) {
+      const V low = __builtin_shuffle(x[0], x[1], V{0, 4, 1, 5}), high = __builtin_shuffle(x[0], x[1], V{2, 6, 3, 7});
+      const V low2 = __builtin_shuffle(x[2], x[3], V{0, 4, 1, 5}), high2 = __builtin_shuffle(x[2], x[3], V{2, 6, 3, 7});
+      x[0] = __builtin_shuffle(low, low2, V{0, 1, 4, 5}), x[1] = __builtin_shuffle(low, low2, V{2, 3, 6, 7});
+      x[2] = __builtin_shuffle(high, high2, V{0, 1, 4, 5}), x[3] = __builtin_shuffle(high, high2, V{2, 3, 6, 7});
+    } else {
+      const V first = __builtin_shuffle(x[0], x[1], V{0, 2});
+      x[1] = __builtin_shuffle(x[0], x[1], V{1, 3});
+      x[0] = first;
+    }
+    for (std::int64_t l = 0; l < kUnit<T>; ++l) std::memcpy(to + l * to_step, &x[l], sizeof(V));
   }
+}
+
+// The same of `height` times `width`.
+template <class T>
+void transpose_square(const T* from, std::int64_t step, T* to, std::int64_t to_step, std::int64_t height,
+                      std::int64_t width) {
+  const std::int64_t whole = height / kUnit<T> * kUnit<T>, wide = width / kUnit<T> * kUnit<T>;
+  for (std::int64_t b = 0; b < wide; b += kUnit<T>)
+    for (std::int64_t a = 0; a < whole; a += kUnit<T>)
+      transpose_unit(from + a + b * step, step, to + a * to_step + b, to_step);
+  for (std::int64_t a = 0; a < height; ++a)
+    for (std::int64_t b = a < whole ? wide : 0; b < width; ++b) to[a * to_step + b] = from[a + b * step];
 }
 
 // The squares of a matrix, one after the other: in blocks, so that neighbouring lines of a page are used together.
@@ -79,12 +90,11 @@ void transpose(const T* in, std::int64_t in_step, T* out, std::int64_t out_step,
     }
     const T* from = in + at.i + at.j * in_step;
     T* to = out + at.i * out_step + at.j;
-    if (at.height() == kTile && at.width() == kTile) {
-      transpose_square<T, kTile>(from, in_step, tile);
+    if (at.height() == kTile && at.width() == kTile) {  // by way of the first cache: lines are written at once
+      transpose_square(from, in_step, &tile[0][0], kTile, kTile, kTile);
       for (std::int64_t a = 0; a < kTile; ++a) std::memcpy(to + a * out_step, tile[a], sizeof tile[a]);
     } else {
-      for (std::int64_t a = 0; a < at.height(); ++a)
-        for (std::int64_t b = 0; b < at.width(); ++b) to[a * out_step + b] = from[a + b * in_step];
+      transpose_square(from, in_step, to, out_step, at.height(), at.width());
     }
   } while (at.next());
 }

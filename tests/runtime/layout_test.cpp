@@ -66,8 +66,8 @@ TEST_CASE("broadcast, reversed, sliced and strided copies", "[layout]") {
 
 TEST_CASE("copies of short lines", "[layout]") {
   for (const DType t : {DType::U8, DType::BF16, DType::F32, DType::F64})
-    for (const std::int64_t n : {2, 3, 4, 5, 8}) {
-      Array a = random_array(t, {3, 50, 16}, 4), out(t, {3, 50, n}), wide(t, {3, 50, 2 * n});
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16}) {
+      Array a = random_array(t, {3, 50, 24}, 4), out(t, {3, 50, n}), wide(t, {3, 50, 2 * n});
       const std::int64_t size = static_cast<std::int64_t>(size_of(t));
       const auto from = [&](Strides strides, std::int64_t first = 0) {
         return View{t, {3, 50, n}, std::move(strides), static_cast<char*>(a.data()) + first * size};
@@ -103,6 +103,16 @@ TEST_CASE("every few elements of a line, and nothing behind the last", "[layout]
         Array halves(DType::F64, {n / 2});
         check_copy({DType::F64, {n / 2}, {step}, memory.end() - (n - 2) * step - 2}, halves.view());
       }
+    }
+}
+
+TEST_CASE("few long lines are turned", "[layout]") {
+  for (const DType t : {DType::U8, DType::F32, DType::F64})
+    for (const std::int64_t few : {4, 5, 10, 33}) {
+      Array a = random_array(t, {20'000, few}, 5), b(t, {few, 20'000}), c(t, {20'000, few});
+      check_copy({t, {few, 20'000}, {1, few}, a.data()}, b.view());
+      check_copy({t, {20'000, few}, {1, 20'000}, b.data()}, c.view());
+      CHECK(a.bytes == c.bytes);
     }
 }
 
