@@ -47,12 +47,12 @@ void copy_ends(const T* in, std::int64_t in_row, T* out, std::int64_t out_row, s
 template <std::int64_t N, class T>
 void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
                 std::int64_t out_step, std::int64_t rows) {
-  if (sizeof(T) == 4 && N <= 4 && in_row == 1 && out_step == 1 && out_row == N) {
-    interleave<std::min<std::int64_t>(N, 4)>(reinterpret_cast<const std::uint32_t*>(in), in_step,
-                                             reinterpret_cast<std::uint32_t*>(out), rows);
-  } else if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
+  if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
+  } else if (sizeof(T) == 4 && N <= 4 && in_row == 1 && out_step == 1 && out_row == N) {
+    interleave<std::min<std::int64_t>(N, 4)>(reinterpret_cast<const std::uint32_t*>(in), in_step,
+                                             reinterpret_cast<std::uint32_t*>(out), rows);
   } else if (in_step == 1 && out_step == 1) {
     for (std::int64_t r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, N * sizeof(T));
   } else {
