@@ -1,4 +1,5 @@
-// Elements that lie some steps apart, brought side by side, and lines of few of them one after the other.
+// Elements that lie some steps apart, brought side by side, and lines of few of them one after the other. Each file has
+// these for itself (static): they are compiled with its options, and not all make vectors of loops.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,7 +12,7 @@
 namespace shard::runtime {
 
 template <class T>
-void read_line(const T* in, std::int64_t step, T* out, std::int64_t n) {
+static void read_line(const T* in, std::int64_t step, T* out, std::int64_t n) {
   if (step == 1) {
     std::memcpy(out, in, static_cast<std::size_t>(n) * sizeof(T));
   } else if (step == 0) {
@@ -24,14 +25,15 @@ void read_line(const T* in, std::int64_t step, T* out, std::int64_t n) {
 }
 
 template <class T>
-void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t n) {
+static void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t n) {
   if (out_step == 1) return read_line(in, in_step, out, n);
   for (std::int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * in_step];
 }
 
 // Lines of 16 to 64 bytes, one after the other: each from both ends, which meet or lie over each other.
 template <class T>
-void copy_ends(const T* in, std::int64_t in_row, T* out, std::int64_t out_row, std::int64_t rows, std::int64_t bytes) {
+static void copy_ends(const T* in, std::int64_t in_row, T* out, std::int64_t out_row, std::int64_t rows,
+                      std::int64_t bytes) {
   constexpr std::int64_t kEnd = 16;
   for (std::int64_t r = 0; r < rows; ++r, in += in_row, out += out_row)
     for (std::int64_t at = 0; at == 0 || (at < 2 * kEnd && bytes > 2 * kEnd); at += kEnd) {
@@ -45,8 +47,8 @@ void copy_ends(const T* in, std::int64_t in_row, T* out, std::int64_t out_row, s
 
 // Lines of N elements, one after the other.
 template <std::int64_t N, class T>
-void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
-                std::int64_t out_step, std::int64_t rows) {
+static void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
+                       std::int64_t out_step, std::int64_t rows) {
   if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
@@ -61,8 +63,8 @@ void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, 
   }
 }
 template <class T>
-void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
-                std::int64_t out_step, std::int64_t rows, std::int64_t n) {
+static void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
+                       std::int64_t out_step, std::int64_t rows, std::int64_t n) {
   switch (n) {
     case 1: return copy_line(in, in_row, out, out_row, rows);
     case 2: return copy_short<2>(in, in_row, in_step, out, out_row, out_step, rows);
