@@ -1,7 +1,7 @@
 """Faults on purpose (`shard launch --fault`): whoever is left names the processes and the line within the limit, nobody is left
 running, and what only takes time changes no number.
 
-Usage: faults.py SHARD [TIMES]. Each row at three places of a step, with 2 and 4 processes, over Unix sockets and TCP; once in the
+Usage: faults.py SHARD [TIMES]. Each row at three places of a step, with 2 and 4 processes, through memory and over TCP; once in the
 suite; `faults.py build/shard 9` prints the table of runtime/channel/README.md.
 """
 import os
