@@ -236,8 +236,10 @@ class Run {
     if (s.rows)
       reduce_rows(*s.rows, from, p_.row, n / p_.row, to);
     else
-      for (std::int64_t at = 0; at < n; at += p_.row, from += s.item, to += static_cast<std::size_t>(p_.row) * s.item)
-        fill_slot(s.item, from, p_.row, to);
+      by_width(s.item, [&](auto t) {
+        using T = decltype(t);
+        copy_lines(reinterpret_cast<const T*>(from), 1, 0, reinterpret_cast<T*>(to), p_.row, 1, n / p_.row, p_.row);
+      });
     if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], p_.held(s.dst, n));
   }
 

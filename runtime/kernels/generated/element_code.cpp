@@ -108,8 +108,9 @@ class Maker {
 
   // Values of a row that only generated code reads along it: they need not be written out.
   void find_repeated() {
+    constexpr std::int64_t kShort = 4;  // so few elements fill no vector: they are written out
     for (const Step& s : p_.steps)
-      if (!s.run && !s.rows) repeated_[s.dst] = &s;
+      if (!s.run && !s.rows && p_.row >= kShort) repeated_[s.dst] = &s;
     for (const ElementPlan::Output& o : p_.outputs) repeated_[o.reg] = nullptr;
     each_loop([&](const Step& s) {
       for (const std::uint16_t r : {s.a, s.b, s.c}) repeated_[r] = nullptr;
