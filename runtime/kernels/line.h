@@ -45,6 +45,18 @@ static void copy_ends(const T* in, std::int64_t in_row, T* out, std::int64_t out
     }
 }
 
+// Lines of 5 to 15 elements of four bytes, each of one element: by vectors, of which the last lies over the one before.
+template <class T>
+static void repeat_few(const T* in, std::int64_t in_row, T* out, std::int64_t out_row, std::int64_t rows,
+                       std::int64_t n) {
+  constexpr std::int64_t kVector = 4;
+  for (std::int64_t r = 0; r < rows; ++r, in += in_row, out += out_row) {
+    const std::array<T, kVector> one{*in, *in, *in, *in};
+    for (std::int64_t i = 0; i + kVector < n; i += kVector) std::memcpy(out + i, &one, sizeof one);
+    std::memcpy(out + n - kVector, &one, sizeof one);
+  }
+}
+
 // Lines of N elements, one after the other.
 template <std::int64_t N, class T>
 static void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
@@ -73,6 +85,8 @@ static void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T
     case 8: return copy_short<8>(in, in_row, in_step, out, out_row, out_step, rows);
     case 16: return copy_short<16>(in, in_row, in_step, out, out_row, out_step, rows);
     default:
+      if (sizeof(T) == 4 && in_step == 0 && out_step == 1 && n > 4 && n < 16)
+        return repeat_few(in, in_row, out, out_row, rows, n);
       if (const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(T));
           in_step == 1 && out_step == 1 && bytes >= 16 && bytes <= 64)
         return copy_ends(in, in_row, out, out_row, rows, bytes);

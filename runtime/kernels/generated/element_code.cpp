@@ -108,7 +108,7 @@ class Maker {
 
   // Values of a row that only generated code reads along it: they need not be written out.
   void find_repeated() {
-    constexpr std::int64_t kShort = 4;  // so few elements fill no vector: they are written out
+    constexpr std::int64_t kShort = 8;  // so few elements fill no vector: they are written out
     for (const Step& s : p_.steps)
       if (!s.run && !s.rows && p_.row >= kShort) repeated_[s.dst] = &s;
     for (const ElementPlan::Output& o : p_.outputs) repeated_[o.reg] = nullptr;
