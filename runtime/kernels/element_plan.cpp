@@ -380,14 +380,15 @@ void ElementPlan::size_tile() {
   std::int64_t whole = row;  // a tile is of whole rows, and of whole cycles where it has room for them
   for (Input& i : inputs) {
     if (i.cycle == 0) continue;
+    const auto fits = [&](std::int64_t cycle) {
+      const std::int64_t both = std::lcm(whole, cycle);
+      return both <= std::max(tile, row) && (both == row || cycle % kLeastTile == 0);
+    };
     // Several of a short one are one too, where stretches begin with them.
-    if (const std::int64_t several = std::lcm(i.cycle, kLeastTile); i.cycles % several == 0 || i.cycles >= count)
-      i.cycle = several;
-    const std::int64_t both = std::lcm(whole, i.cycle);
-    if (both <= std::max(tile, row) && (both == row || i.cycle % kLeastTile == 0))
-      whole = both;
-    else
-      i.cycle = 0;
+    const std::int64_t several = std::lcm(i.cycle, kLeastTile);
+    if (!fits(i.cycle)) i.cycle = i.cycles % several == 0 || i.cycles >= count ? several : 0;
+    if (i.cycle > 0 && !fits(i.cycle)) i.cycle = 0;
+    if (i.cycle > 0) whole = std::lcm(whole, i.cycle);
   }
   tile = std::max<std::int64_t>(tile / whole, 1) * whole;
 }
