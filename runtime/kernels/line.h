@@ -19,6 +19,8 @@ static void read_line(const T* in, std::int64_t step, T* out, std::int64_t n) {
     std::fill_n(out, n, *in);
   } else if (sizeof(T) == sizeof(std::uint32_t) && step >= -1 && step <= 4 && n > 8) {
     vector_table().every(reinterpret_cast<const std::uint32_t*>(in), step, reinterpret_cast<std::uint32_t*>(out), n);
+  } else if (step == -1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = in[-i];
   } else {
     for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * step];
   }
