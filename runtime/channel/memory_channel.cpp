@@ -127,9 +127,7 @@ class MemoryChannel final : public Channel {
   static ChannelError ended(int i) { return {ChannelError::Kind::Ended, i, "it has gone"}; }
 
   std::optional<ChannelError> move_all(Deadline deadline, const Waiting& late) {
-    Deadline patient = Clock::now() + kPolling;
-    bool moved_since = false;
-    while (true) {
+    for (std::optional<Deadline> patient;;) {  // until when it looks again, once nothing moves
       bool moved = false, done = true;
       for (int i = 0; i < count(); ++i) {
         Peer& p = peer(i);
@@ -139,11 +137,13 @@ class MemoryChannel final : public Channel {
         done &= p.done();
       }
       if (done) return std::nullopt;
-      moved_since |= moved;
-      if (moved) continue;
+      if (moved) {
+        patient.reset();
+        continue;
+      }
       const auto now = Clock::now();
-      if (std::exchange(moved_since, false)) patient = now + kPolling;
-      if (now < patient) continue;
+      if (!patient) patient = now + kPolling;
+      if (now < *patient) continue;
       if (auto error = sleep(deadline, late)) return error;
     }
   }

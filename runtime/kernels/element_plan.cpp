@@ -252,13 +252,9 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
 // Reductions of whole leaves become rows of that many elements, of which each leaves one: machine code keeps the sums
 // of rows in registers. The same leaves, in the same order.
 void leaves_as_rows(ElementProgram& p, std::span<const View> in, std::vector<View>& out) {
-  const auto dense = [](const View& v) {
-    Nest<1> nest;
-    for (std::size_t d = 0; d < v.shape.size(); ++d) nest.add(v.shape[d], {v.strides[d]});
-    return nest.rank == 0 || (nest.rank == 1 && nest.stride[0][0] <= 1);
-  };
+  const auto brought = [](const View& v) { return make_input(v, 0, 1).way == ElementPlan::Way::Gather; };
   if (p.leaves.length == 0 || p.leaves.length % kReduceRun != 0 || p.leaves.inner != 1 || p.row > 1) return;
-  if (!p.joins.empty() || !std::all_of(in.begin(), in.end(), dense)) return;
+  if (!p.joins.empty() || std::any_of(in.begin(), in.end(), brought)) return;
   p.row = kReduceRun;
   for (std::size_t i = 0; i < p.reduced.size(); ++i) {
     if (!p.reduced[i]) continue;

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/kernels/transpose.h"
+
 namespace shard::runtime {
 
 template <int N>
@@ -11,6 +13,10 @@ void interleave(const std::uint32_t* in, std::int64_t apart, std::uint32_t* out,
   typedef std::uint32_t V __attribute__((vector_size(16)));
   std::int64_t r = 0;
   for (; r + 4 <= rows; r += 4, out += 4 * N) {
+    if constexpr (N == 4) {
+      transpose_unit(in + r, apart, out, N);
+      continue;
+    }
     V v[N], o[N];
     for (int i = 0; i < N; ++i) std::memcpy(&v[i], in + i * apart + r, sizeof(V));
     if constexpr (N == 2) {
@@ -25,11 +31,6 @@ void interleave(const std::uint32_t* in, std::int64_t apart, std::uint32_t* out,
       o[0] = __builtin_shuffle(first, second, V{0, 1, 4, 6});
       o[1] = __builtin_shuffle(third, fourth, V{0, 2, 4, 6});
       o[2] = __builtin_shuffle(fifth, sixth, V{0, 2, 4, 6});
-    } else {
-      const V low = __builtin_shuffle(v[0], v[1], V{0, 4, 1, 5}), high = __builtin_shuffle(v[0], v[1], V{2, 6, 3, 7});
-      const V low2 = __builtin_shuffle(v[2], v[3], V{0, 4, 1, 5}), high2 = __builtin_shuffle(v[2], v[3], V{2, 6, 3, 7});
-      o[0] = __builtin_shuffle(low, low2, V{0, 1, 4, 5}), o[1] = __builtin_shuffle(low, low2, V{2, 3, 6, 7});
-      o[2] = __builtin_shuffle(high, high2, V{0, 1, 4, 5}), o[3] = __builtin_shuffle(high, high2, V{2, 3, 6, 7});
     }
     std::memcpy(out, o, sizeof o);
   }
