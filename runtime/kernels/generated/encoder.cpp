@@ -169,6 +169,8 @@ class Encoder : public Stores {
       fused(id);
     } else if (divides(id)) {
       divide(id);
+    } else if (n.op == Op::Upper) {
+      upper(id);
     } else if (n.op == Op::Merge) {
       merge(id);
     } else if (n.op == Op::Rare) {
@@ -224,6 +226,28 @@ class Encoder : public Stores {
     give(id, take());
     vmovups(in(id), z);
     vfmadd231ps(in(id), x, y);
+  }
+
+  // Processors multiply every other lane to twice its width.
+  void upper(NodeId id) {
+    const Node& n = f_.at(id);
+    const auto factor = [&] { return constant(Kind::I32, f_.at(n.b).value); };
+    const Xmm x = held(n.a);
+    if (one_) {
+      const Xmm to = result(id);
+      vpmuludq(to, x, factor());
+      return vpsrlq(to, to, 32);
+    }
+    const Xmm even = in(take(), n.kind);
+    const int r = take();
+    const Xmm odd = in(r, n.kind);
+    vpmuludq(even, x, factor());
+    vpsrlq(odd, x, 32);
+    vpmuludq(odd, odd, factor());
+    vpsrlq(even, even, 32);
+    vandps(odd, odd, constant(Kind::I64, 0xffffffff00000000u));
+    vorps(odd, odd, even);
+    give(id, r);
   }
 
   // The bits of the third operand choose: of both others one is overwritten.

@@ -110,23 +110,58 @@ std::optional<NodeId> converted(DType from, DType to, NodeId x) {
   return std::nullopt;
 }
 
-// Quotients and remainders of i32 by a number that is known, in f64, which holds both: with y = 1 / b, rounded, the
-// whole part of (a + 0.5) y is that of a / b, since a + 0.5 is at least half from a multiple of b and two roundings
-// move it by less than 2^-20 of that. A half of b's sign rounds down, one of a's to 0.
-std::optional<NodeId> by_known(Code code, NodeId a, NodeId b) {
+// Quotients of i32, to zero, in f64, which holds both: rounded, their whole part is the same.
+I32 quotient(I32 a, I32 b) {
+  return I32::made(Op::Whole, (F64::made(Op::Whole, a.id) / F64::made(Op::Whole, b.id)).id);
+}
+
+// floor(a / by) for by > 1 that is no power of two: the upper half of a product with 2^(31 + l) / by, rounded up, where
+// l bits hold by, and l - 1 bits less. Exact for 0 <= a < 2^31 (Granlund and Montgomery, Division by invariant integers
+// using multiplication, 1994); of a < 0 it is the complement of the quotient of the complement.
+I32 floor_of_quotient(I32 a, std::uint32_t by) {
+  const int l = std::bit_width(by);
+  const auto factor = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + l)) + by - 1) / by);
+  const I32 sign = a >> 31;
+  const U32 upper = U32::made(Op::Upper, (a ^ sign).id, U32(factor).id);
+  return to_signed(upper >> (l - 1)) ^ sign;
+}
+
+std::optional<NodeId> by_known(Code code, I32 a, I32 b) {
+  const Node& known = writing->at(b.id);
+  const auto by = static_cast<std::uint32_t>(known.value);
+  if (known.op != Op::Constant || by == 0 || by > INT32_MAX) return std::nullopt;
   const bool to_zero = code == Code::Div;
-  const auto by = static_cast<std::int32_t>(writing->at(b).value);
-  if ((!to_zero && code != Code::FloorDiv && code != Code::Mod) || writing->at(b).op != Op::Constant || by == 0)
-    return std::nullopt;
-  if (!to_zero && std::has_single_bit(static_cast<std::uint32_t>(by)) && by > 0)
-    return code == Code::Mod ? (I32(a, 0) & I32(by - 1)).id
-                             : (I32(a, 0) >> std::countr_zero(static_cast<std::uint32_t>(by))).id;
-  const F64 x = F64::made(Op::Whole, a);
-  const F64 half =
-      to_zero ? F64::made(Op::Or, F64(0.5).id, F64::made(Op::And, x.id, F64(-0.0).id).id) : F64(by < 0 ? -0.5 : 0.5);
-  const F64 q = (x + half) * F64(1.0 / by);
-  const I32 whole = I32::made(Op::Whole, q.id, -1, -1, to_zero ? 0 : 1);
-  return code == Code::Mod ? (I32(a, 0) - whole * I32(b, 0)).id : whole.id;
+  if (to_zero) a = a + ((a >> 31) & I32(static_cast<std::int32_t>(by - 1)));
+  if (!std::has_single_bit(by)) {
+    const I32 q = floor_of_quotient(a, by);
+    return code == Code::Mod ? (a - q * b).id : q.id;
+  }
+  return code == Code::Mod ? (a & I32(static_cast<std::int32_t>(by - 1))).id : (a >> std::countr_zero(by)).id;
+}
+
+// Quotients and remainders as loops have them.
+std::optional<NodeId> divided(Code code, I32 a, I32 b) {
+  if (code != Code::Div && code != Code::FloorDiv && code != Code::Mod) return std::nullopt;
+  if (const auto made = by_known(code, a, b)) return made;
+  const I32 q = quotient(a, b), r = a - q * b;
+  const Condition by_zero = b == I32(0), crosses = ((r ^ b) < I32(0)) & (r != I32(0));
+  if (code == Code::Div) return pick(by_zero, I32(-1), q).id;
+  if (code == Code::Mod) return pick(by_zero, I32(0), pick(crosses, r + b, r)).id;
+  return pick(by_zero, pick(a == I32(0), I32(-1), I32(-2)), pick(crosses, q - I32(1), q)).id;
+}
+
+std::optional<NodeId> of_integers(Code code, std::span<const NodeId> operands) {
+  const I32 x(operands[0], 0), y(operands[operands.size() > 1 ? 1 : 0], 0);
+  switch (code) {
+    case Code::Floor:
+    case Code::Ceil:
+    case Code::Round: return x.id;
+    case Code::Abs: return pick(x < I32(0), -x, x).id;
+    case Code::Sign: return ((x >> 31) | to_signed(to_unsigned(-x) >> 31)).id;
+    case Code::Max: return pick(y < x, x, y).id;
+    case Code::Min: return pick(x < y, x, y).id;
+    default: return divided(code, x, y);
+  }
 }
 
 // What is done to the bits of i32; shifts by numbers that are known, as loops have those beyond the ends.
@@ -173,8 +208,7 @@ std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const 
     case DType::Bool: return of_truth(code, operands);
     case DType::F64: return codes::of<double>(code, operands);
     case DType::I32:
-      if (operands.size() == 2)
-        if (const auto quotient = by_known(code, operands[0], operands[1])) return quotient;
+      if (const auto made = of_integers(code, operands)) return made;
       if (const auto made = of_bits(code, operands)) return made;
       return codes::of<std::int32_t>(code, operands);
     case DType::F16:
