@@ -68,6 +68,7 @@ class Fusion {
       else if (with_sums)
         join_sum(static_cast<int>(i));
     }
+    join_numbers();
     if (with_sums) {
       settle_rows();
       for (std::size_t i = 0; i < g.nodes.size(); ++i) join_maker(static_cast<int>(i));
@@ -270,6 +271,34 @@ class Fusion {
       merge(home, g);
       points_[static_cast<std::size_t>(g)] = points;
       home = g;
+    }
+  }
+
+  // Programs of single numbers are one, though they may have nothing in common: in bodies of small loops, where no
+  // array waits for a number.
+  void join_numbers() {
+    constexpr std::size_t kHomes = 4;  // programs that others between them keep apart
+    if (std::any_of(g_.types.begin(), g_.types.end(),
+                    [](const ir::Type& t) { return runtime::numel(t.shape) > kMany; }))
+      return;
+    std::vector<int> homes;
+    for (std::size_t i = g_.nodes.size(); i-- > 0;) {
+      const int group = group_[i];
+      const auto& points = points_[static_cast<std::size_t>(group)];
+      if (!points || points->row || runtime::numel(points->shape) != 1 || again(static_cast<int>(i)) ||
+          !program(static_cast<std::size_t>(group)) || std::find(homes.begin(), homes.end(), group) != homes.end())
+        continue;
+      const auto home = std::find_if(homes.begin(), homes.end(), [&](int h) {
+        const auto& its = *points_[static_cast<std::size_t>(h)];
+        return its.shape == points->shape && its.distinct == points->distinct &&
+               members_[static_cast<std::size_t>(h)].size() + members_[static_cast<std::size_t>(group)].size() <=
+                   kProgram &&
+               adjacent(group, h);
+      });
+      if (home != homes.end())
+        merge(group, *home);
+      else if (homes.size() < kHomes)
+        homes.push_back(group);
     }
   }
 

@@ -1,9 +1,11 @@
 // Arrays of few elements that a loop joins of numbers (`stack([x, y, z])`) and takes apart again, as these numbers:
-// what is done to them is then one program of scalars, and no array is made between.
+// what is done to them is then one program of scalars, and no array is made between. Products of few elements are such
+// programs, too, and a dot product of a few more is a sum of a row.
 #include <algorithm>
 #include <map>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/contract_spec.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
@@ -16,7 +18,9 @@ using ir::Var;
 using ir::Vars;
 using runtime::Shape;
 
-constexpr std::int64_t kFew = 4;  // of more a vector's instructions are fewer
+constexpr std::int64_t kFew = 9;        // of more a vector's instructions are fewer
+constexpr std::int64_t kFewTerms = 27;  // of all sums of a product: of two matrices of 3 x 3
+constexpr std::int64_t kRow = 16;       // elements, of which a vector holds a row
 
 class Apart {
  public:
@@ -25,12 +29,13 @@ class Apart {
 
   // Nothing where no join is taken apart.
   std::optional<Graph> run() {
-    if (std::none_of(g_.nodes.begin(), g_.nodes.end(), [&](const Node& n) { return of_numbers(n); }))
+    if (std::none_of(g_.nodes.begin(), g_.nodes.end(),
+                     [&](const Node& n) { return of_numbers(n) || terms(n) > 0 || is_dot(n); }))
       return std::nullopt;
     now_.params();
     for (const Node& n : g_.nodes) {
       const ir::SpanScope scope(b_, n.span);
-      if (joins(n) || computes(n) || shows(n)) continue;
+      if (joins(n) || computes(n) || multiplies(n) || reduces(n) || shows(n)) continue;
       for (Var v : n.inputs) whole(v);
       now_.node(n);
     }
@@ -108,6 +113,91 @@ class Apart {
     parts_[n.outputs[0].id] = std::move(parts);
     any_ = any_ || count(n.inputs[0]) > 1;
     return true;
+  }
+
+  // A product of whole arrays of floats that are computed with as they are held.
+  bool is_product(const Node& n) const {
+    if (n.op != core_.contract || n.attrs.has("out")) return false;
+    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
+    const auto all_of = [&](std::string_view letters, Var v) {
+      const runtime::DType t = g_.type(v).dtype;
+      return letters.size() == g_.type(v).shape.size() && (t == runtime::DType::F32 || t == runtime::DType::F64);
+    };
+    return all_of(spec.x, n.inputs[0]) && all_of(spec.y, n.inputs[1]) && all_of(spec.out, n.outputs[0]);
+  }
+  // How many terms its sums have together; 0: more than a few, or it is no such product.
+  std::int64_t terms(const Node& n) const {
+    if (!is_product(n)) return 0;
+    std::int64_t all = 1;
+    for (const auto& [letter, size] : sizes(n)) all *= size;
+    return all <= kFewTerms ? all : 0;
+  }
+  // Of two vectors.
+  bool is_dot(const Node& n) const {
+    return is_product(n) && g_.type(n.outputs[0]).shape.empty() && g_.type(n.inputs[0]).shape.size() == 1 &&
+           count(n.inputs[0]) > kFew && count(n.inputs[0]) <= kRow;
+  }
+  std::map<char, std::int64_t> sizes(const Node& n) const {
+    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
+    std::map<char, std::int64_t> out;
+    for (const auto& [letters, v] : {std::pair(spec.x, n.inputs[0]), {spec.y, n.inputs[1]}})
+      for (std::size_t d = 0; d < letters.size(); ++d) out[letters[d]] = g_.type(v).shape[d];
+    return out;
+  }
+  // One of all, by pairs, which wait less for one another.
+  Var joined(Vars all, const ir::OpDef& op) {
+    for (; all.size() > 1; all.resize((all.size() + 1) / 2))
+      for (std::size_t k = 0; 2 * k < all.size(); ++k)
+        all[k] = 2 * k + 1 < all.size() ? b_.emit(op, {all[2 * k], all[2 * k + 1]}, {}).at(0) : all[2 * k];
+    return all[0];
+  }
+  // All elements of an array that is apart, to one.
+  bool reduces(const Node& n) {
+    if (!n.op->reduces || n.inputs.size() != 1 || !apart(n.inputs[0]) || count(n.outputs[0]) != 1) return false;
+    const auto& rows = b_.table().rows();
+    const auto op = std::find_if(rows.begin(), rows.end(), [&](const ir::OpDef& row) {
+      const auto* code = std::get_if<runtime::Code>(&row.kernel);
+      return code && *code == runtime::joins(*n.op->reduces);
+    });
+    if (op == rows.end()) return false;
+    parts_[n.outputs[0].id] = {joined(parts_[n.inputs[0].id], *op)};
+    return any_ = true;
+  }
+  bool multiplies(const Node& n) {
+    const Var out = n.outputs[0];
+    if (is_dot(n)) {
+      for (Var v : n.inputs) whole(v);
+      now_[out] = ir::reduce_sum(b_, ir::mul(b_, now_[n.inputs[0]], now_[n.inputs[1]]), {0});
+      return any_ = true;
+    }
+    if (terms(n) == 0) return false;
+    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
+    const auto size = sizes(n);
+    std::string summed;
+    for (const auto& [letter, many] : size)
+      if (spec.out.find(letter) == std::string_view::npos) summed += letter;
+    // The place of each letter: of those of the result and then of what is summed, the last one fastest.
+    const std::string letters = std::string(spec.out) + summed;
+    std::map<char, std::int64_t> at;
+    const auto operand = [&](std::string_view of, Var v) {
+      std::int64_t i = 0;
+      for (const char c : of) i = i * size.at(c) + at[c];
+      return element(v, i);
+    };
+    std::int64_t each = 1;
+    for (const char c : summed) each *= size.at(c);
+    Vars parts, sum;
+    for (std::int64_t i = 0; i < count(out) * each; ++i) {
+      std::int64_t rest = i;
+      for (std::size_t d = letters.size(); d-- > 0; rest /= size.at(letters[d]))
+        at[letters[d]] = rest % size.at(letters[d]);
+      sum.push_back(ir::mul(b_, operand(spec.x, n.inputs[0]), operand(spec.y, n.inputs[1])));
+      if (static_cast<std::int64_t>(sum.size()) < each) continue;
+      parts.push_back(joined(std::move(sum), *core_.add));
+      sum.clear();
+    }
+    parts_[out.id] = std::move(parts);
+    return any_ = true;
   }
 
   // Where element i of what is seen lies.

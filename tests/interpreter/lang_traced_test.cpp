@@ -119,6 +119,26 @@ TEST_CASE("loops over arrays of a few numbers that are joined and taken apart") 
           "print(h(array([1.0, 2.0])), grad(fn(x) = sum(h(x)))(array([1.0, 2.0])))") == "[ 0. -1.] [12.  0.]\n");
 }
 
+TEST_CASE("loops over products of a few numbers") {
+  // Fibonacci's numbers by a matrix: times a vector from both sides, and its powers. All are whole, so exact.
+  CHECK(run("let q = array([[1.0, 1.0], [1.0, 0.0]])\n"
+            "jit fn f(q, c, n) = scan(fn((c, d, m), _) = ((q @ c, d @ q, m @ q), sum(m)), (c, c, q), none, length: "
+            "30)\nlet ((c, d, m), s) = f(q, array([1.0, 0.0]), 30)\n"
+            "print(cast(c, i32), all(c == d), cast(m, i32).reshape([4]), cast(s[:5], i32))") ==
+        "[1346269  832040] true [2178309 1346269 1346269  832040] [ 3  5  8 13 21]\n");
+  // Three cyclic steps of a permutation are none; the sums of rows and the largest element go along.
+  CHECK(run("let p = array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])\n"
+            "jit fn f(p, m) = scan(fn(m, _) { let n = p @ m; (n, (max(n), min(n), einsum(\"ij,j->i\", n, m[0]))) }, m, "
+            "none, length: 3000)\nlet m = arange(9).reshape([3, 3]) * 1.0\nlet (n, (most, least, e)) = f(p, m)\n"
+            "print(all(n == m), all(most == 8.0), all(least == 0.0), e[-1], (m @ array([6.0, 7.0, 8.0])))") ==
+        "true true true [ 23.  86. 149.] [ 23.  86. 149.]\n");
+  // A dot product is a sum of a row. With c = x - (x y) y the gradient of c c by y is -2 (x y) c where c y = 0.
+  CHECK(run("jit fn f(x, y) = scan(fn(c, _) = (c - (c @ y) * y, c @ c), x, none, length: 3)\n"
+            "let x = arange(8) * 1.0\nlet y = where(arange(8) == 2, 1.0, 0.0)\nlet (c, s) = f(x, y)\n"
+            "print(c, s, grad(fn(y) = f(x, y)[1][1])(y)[:3])") ==
+        "[0. 1. 0. 3. 4. 5. 6. 7.] [140. 136. 136.] [ 0. -4.  0.]\n");
+}
+
 TEST_CASE("host numbers stay known under trace, and are guarded where their value is needed") {
   CHECK(run("jit fn f(n, x) { let m = n * 2 + 1; let t = 0; for i in 0..m { t += i }; if n > 2 { x[:m] } else { x } + "
             "t }\n"
