@@ -129,12 +129,21 @@ class Fusion {
     return !summed_[group] && (members_[group].size() > 1 || elementwise(members_[group].front()));
   }
   bool elementwise(int i) const { return std::holds_alternative<runtime::Code>(node(i).op->kernel); }
+  // Only the weakness of the type changes, of what no program computes: what reads it reads that.
+  bool renames(int i) const {
+    const auto* code = std::get_if<runtime::Code>(&node(i).op->kernel);
+    const auto& makers = makers_[static_cast<std::size_t>(i)];
+    return code && *code == runtime::Code::Convert && type(node(i).inputs[0]).dtype == type(node(i).outputs[0]).dtype &&
+           std::none_of(makers.begin(), makers.end(),
+                        [&](int m) { return points_[static_cast<std::size_t>(m)].has_value(); });
+  }
   // Of a node that may be a part of a program: elementwise, a reduction of rows, or a view that shows what has one
   // element a row otherwise, or along the row. A copy to the host or back is an instruction of its own.
   std::optional<Points> points_of(int i) const {
     const Node& n = node(i);
     if (n.outputs.size() != 1 || ir::host_copy(n) != ir::HostCopy::None) return std::nullopt;
     const AxisSet distinct = distinct_[at(n.outputs[0])];
+    if (renames(i)) return std::nullopt;
     if (elementwise(i)) return Points{type(n.outputs[0]).shape, distinct};
     if (n.inputs.size() != 1 || distinct_[at(n.inputs[0])] != distinct || runtime::is_complex(type(n.inputs[0]).dtype))
       return std::nullopt;

@@ -38,9 +38,20 @@ struct RunElements {  // the kernel of an elementwise program
   void operator()(void* const* in, void* const* out) const { kernel->run(in, out, stop); }
 };
 
+struct ScanLoop;
+struct WhileLoop;
+struct BranchChoice;
+struct ControlReader {  // who wants to know what a control is
+  virtual ~ControlReader() = default;
+  virtual void read(const ScanLoop& loop) = 0;
+  virtual void read(const WhileLoop& loop) = 0;
+  virtual void read(const BranchChoice& choice) = 0;
+};
+
 class Control {  // an instruction that is more than one kernel call
  public:
   virtual ~Control() = default;
+  virtual bool shown_to(ControlReader&) const { return false; }  // whether it is one of those
   virtual void run(Run& run, void* const* in, void* const* out, char* scratch) const = 0;
   virtual std::int64_t scratch_bytes() const { return 0; }
 };
@@ -68,6 +79,7 @@ struct Plan {
 
 // ---- Instructions with plans inside: loops over rows, loops on a condition, branches, effects; and the one that runs
 // another block by block where its condition differs between devices.
+class NativeLoop;
 // What loops share: values that go round, and where they lie.
 struct Loop : Control {
   Plan body;
@@ -75,6 +87,8 @@ struct Loop : Control {
   std::vector<std::int64_t> carry_bytes, buffers;  // by carry: its bytes; offset of the second buffer in the scratch
   std::vector<char> in_place;                      // by carry: the body overwrites what it reads
   std::int64_t scratch = 0;
+  std::shared_ptr<NativeLoop> native;  // its machine code, if there will be any
+  Loop();
   std::int64_t scratch_bytes() const override { return scratch; }
 };
 
@@ -85,7 +99,9 @@ struct ScanLoop : Loop {
   std::int64_t length = 0;
   bool reverse = false;
   std::vector<std::int64_t> row_step, stacked_step;  // bytes
+  std::vector<std::int64_t> slot_steps() const;      // by slot of the body: bytes from one turn to the next
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
+  bool shown_to(ControlReader& to) const override { return to.read(*this), true; }
 };
 
 // Operands: what the condition takes, what the body takes, carry (dense). Results: carry.
@@ -94,11 +110,13 @@ struct WhileLoop : Loop {
   std::size_t condition_consts = 0, body_consts = 0;
   std::int64_t condition_at = 0, verdict = 0;  // offsets in the scratch: the condition's arena, what it gave
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
+  bool shown_to(ControlReader& to) const override { return to.read(*this), true; }
 };
 
 // Operands: a bool, then what both regions take.
 struct BranchChoice : Control {
   Plan then, otherwise;
+  bool shown_to(ControlReader& to) const override { return to.read(*this), true; }
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
   std::int64_t scratch_bytes() const override { return std::max(then.arena, otherwise.arena); }
 };

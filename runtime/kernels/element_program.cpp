@@ -413,6 +413,15 @@ std::optional<ElementTurns> ElementKernel::turns(std::array<void* const*, 2> ope
   const ElementCode* const code = impl_->ready.load(std::memory_order_acquire);
   return code && code->few ? std::optional(code->turns(p.inputs.size(), p.count, operands, moving)) : std::nullopt;
 }
+std::optional<ElementKernel::FewCode> ElementKernel::few_code() const {
+  const ElementPlan& p = impl_->plan;
+  const ElementCode* const code = p.few && p.count > 0 ? impl_->generated() : nullptr;
+  if (!code || !code->few) return std::nullopt;
+  FewCode out{code->parts[0].code.run, p.count, {}};
+  for (const ElementCode::Place& place : code->parts[0].places)
+    out.operands.push_back(place.stored ? p.inputs.size() + place.array : place.array);
+  return out;
+}
 bool ElementKernel::generate() const { return impl_->generated() != nullptr; }
 
 void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {

@@ -103,6 +103,14 @@ class ElementKernel {
   // of few elements, or has no machine code yet.
   std::optional<ElementTurns> turns(std::array<void* const*, 2> operands,
                                     std::span<const ElementTurns::Moving> moving) const;
+  // Machine code of a program of few elements, made now where there is none yet, and which operand (inputs, then
+  // outputs) each of its addresses is; nothing where that cannot be.
+  struct FewCode {
+    ElementTurns::Code code;
+    std::int64_t elements;
+    std::vector<std::size_t> operands;
+  };
+  std::optional<FewCode> few_code() const;
   // Makes machine code of the program (generated/element_code.h), if that can be, as runs do once they have had enough
   // to do: the same bits, sooner. Whether there is any.
   bool generate() const;

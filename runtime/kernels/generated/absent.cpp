@@ -1,5 +1,6 @@
 // Where there is no code generator: the loops do everything.
 #include "runtime/kernels/generated/element_code.h"
+#include "runtime/kernels/loop_code.h"
 
 namespace shard::runtime::generated {
 
@@ -14,3 +15,7 @@ ElementTurns ElementCode::turns(std::size_t, std::int64_t, std::array<void* cons
 void ElementCode::Part::run(void* const*, std::int64_t, std::int64_t) const {}
 
 }  // namespace shard::runtime::generated
+
+std::unique_ptr<const shard::runtime::LoopCode> shard::runtime::make_loop_code(const LoopPart::Loop&) {
+  return nullptr;
+}

@@ -1,0 +1,321 @@
+// Loops as what machine code of them does (runtime/kernels/loop_code.h): every address that a turn needs has a place in
+// one table, which is filled before a run. Addresses that move on from turn to turn do so there; in a loop inside a
+// loop they are set anew each time it begins.
+#include <exception>
+
+#include "interpreter/exec/turns.h"
+#include "runtime/kernels/moves.h"
+
+namespace shard::exec {
+namespace {
+
+using runtime::LoopPart;
+using Acts = LoopPart::Acts;
+
+constexpr std::int64_t kFarthest = 1 << 30;  // bytes, of what is an instruction's displacement
+constexpr std::size_t kMostEntries = 1 << 12;
+
+struct Unfit {};  // there is no such code
+
+class Maker {
+ public:
+  // How an address moves on in the loop of some level, the outermost one being 0.
+  struct Drift {
+    std::size_t level;
+    std::int64_t bytes;  // a turn
+  };
+  struct Place {
+    std::optional<std::size_t> root;  // of all addresses of the outermost loop's plans, which
+    std::int64_t offset = 0;
+    std::vector<Drift> drifts = {};  // levels ascend
+  };
+
+  LoopPart::Loop outermost(const ScanLoop& loop) {
+    const auto steps = loop.slot_steps();
+    LoopPart::Loop part;
+    for (const bool odd : {false, true}) half(part, odd, loop.body, roots(loop.body, 0, odd, &steps));
+    return part;
+  }
+  LoopPart::Loop outermost(const WhileLoop& loop) {
+    LoopPart::Loop part;
+    part.conditional = true;
+    for (const bool odd : {false, true}) {
+      const auto asked = roots(loop.condition, 2 * loop.body.locs.size(), !odd, nullptr);  // of the next turn
+      half(part, odd, loop.body, roots(loop.body, 0, odd, nullptr));
+      part.halves[odd].verdict = verdict_of(loop.condition, asked);
+      sequence(part.halves[odd].condition, loop.condition, asked);
+    }
+    return part;
+  }
+  std::vector<NativeLoop::Entry> entries() && { return std::move(entries_); }
+
+ private:
+  struct Level {
+    LoopPart::Loop* loop;
+    bool odd;
+  };
+
+  std::size_t blank() {
+    if (entries_.size() >= kMostEntries) throw Unfit();
+    entries_.push_back({std::nullopt, 0});
+    return entries_.size() - 1;
+  }
+  std::size_t entry(Place p) {
+    const std::size_t at = blank();
+    fill(at, std::move(p));
+    return at;
+  }
+  std::size_t entries(const std::vector<Place>& places) {  // side by side
+    const std::size_t first = entries_.size();
+    for (std::size_t i = 0; i < places.size(); ++i) blank();
+    for (std::size_t i = 0; i < places.size(); ++i) fill(first + i, places[i]);
+    return first;
+  }
+  void fill(std::size_t at, Place p) {
+    if (!p.drifts.empty()) {
+      const Drift d = p.drifts.back();
+      const Level& level = levels_[d.level];
+      level.loop->halves[level.odd].advances.push_back({at, 2 * d.bytes});
+      if (d.level > 0) {
+        p.drifts.pop_back();
+        return level.loop->begin.emplace_back(LoopPart::Set{at, entry(std::move(p))}), void();
+      }
+    }
+    entries_[at] = {p.root, p.offset};
+  }
+
+  static Place behind(Place p, std::int64_t bytes) {
+    p.offset += bytes;
+    return p;
+  }
+
+  // By place of a plan, where that is: of an outermost one, whose addresses are all at hand (from `first` on those of
+  // even turns, then of odd ones) and move on by so many bytes, by slot; of one inside, whose slots are there.
+  using Places = std::vector<Place>;
+  static Places roots(const Plan& plan, std::size_t first, bool odd, const std::vector<std::int64_t>* steps) {
+    Places out;
+    for (const Loc& loc : plan.locs) {
+      out.push_back({first + (odd ? plan.locs.size() : 0) + out.size()});
+      const std::int64_t step = steps ? (*steps)[static_cast<std::size_t>(loc.slot)] : 0;
+      if (step) out.back().drifts.push_back({0, step});
+    }
+    return out;
+  }
+  static Places inside(const Plan& plan, const std::vector<Place>& base) {
+    Places out;
+    for (const Loc& loc : plan.locs) {
+      if (loc.terms != Loc::kNoTerms) throw Unfit();
+      out.push_back(behind(base[static_cast<std::size_t>(loc.slot)], loc.offset));
+    }
+    return out;
+  }
+  void sequence(Acts& acts, const Plan& plan, const Places& places) {
+    for (const Step& s : plan.steps) {
+      const auto first = places.begin() + s.first;
+      step(acts, s, Places(first, first + s.ins + s.outs + (s.control ? 1 : 0)));
+    }
+  }
+
+  void step(Acts& acts, const Step& s, const std::vector<Place>& at) {
+    if (Inner inner(*this, acts, s, at); s.control && s.control->shown_to(inner)) return;
+    const auto* const elements = s.kernel.target<RunElements>();
+    if (const auto code = elements ? elements->kernel->few_code() : std::nullopt) {
+      std::vector<Place> operands;
+      for (const std::size_t i : code->operands) operands.push_back(at[i]);
+      acts.push_back(LoopPart::Elements{code->code, entries(operands), code->elements});
+      return;
+    }
+    const auto* const moves = s.kernel.target<runtime::Moves>();
+    if (moves && near(*moves)) {
+      acts.push_back(LoopPart::Moved{moves, entries(at), s.ins});
+      return;
+    }
+    acts.push_back(LoopPart::Called{&s, entries(at)});
+  }
+  struct Inner : ControlReader {
+    Inner(Maker& m, Acts& to, const Step& s, const Places& places) : maker(m), acts(to), step(s), at(places) {}
+    void read(const ScanLoop& l) override { maker.loop(acts, l, step, at); }
+    void read(const WhileLoop& l) override { maker.loop(acts, l, step, at); }
+    void read(const BranchChoice& c) override { maker.branch(acts, c, step, at); }
+    Maker& maker;
+    Acts& acts;
+    const Step& step;
+    const Places& at;
+  };
+  static bool near(const runtime::Moves& moves) {
+    return std::all_of(moves.all.begin(), moves.all.end(), [](const runtime::Moves::Move& m) {
+      return m.from < kFarthest && m.to < kFarthest &&
+             std::all_of(m.numbers.begin(), m.numbers.end(), [](const auto& n) { return n.at < kFarthest; });
+    });
+  }
+
+  // What goes round: where it lies in even and in odd turns.
+  struct Round {
+    Place now, next;
+    bool moves;
+    std::int64_t bytes;
+  };
+  static Round round(const Loop& l, std::size_t i, const Step& s, const std::vector<Place>& at, bool swapped) {
+    const Place own = at[s.ins + i], other = behind(at[s.ins + s.outs], l.buffers[i]);
+    Round r{own, own, !l.in_place[i], l.carry_bytes[i]};
+    if (r.moves) (swapped ? r.now : r.next) = other;
+    return r;
+  }
+  LoopPart::Copy copy(const Place& to, const Place& from, std::int64_t bytes) {
+    const std::size_t target = entry(to);
+    return {target, entry(from), static_cast<std::size_t>(bytes)};
+  }
+
+  void loop(Acts& acts, const ScanLoop& l, const Step& s, const std::vector<Place>& at) {
+    auto part = std::make_unique<LoopPart::Loop>();
+    part->turns = l.length;
+    part->counter = blank();
+    const std::vector<std::int64_t> steps = l.slot_steps();
+    std::vector<Round> carried;
+    for (std::size_t i = 0; i < l.carry; ++i) {
+      carried.push_back(round(l, i, s, at, l.length % 2 != 0));  // the last turn writes the result
+      part->begin.push_back(copy(carried[i].now, at[l.consts + i], l.carry_bytes[i]));
+    }
+    for (const bool odd : {false, true}) {
+      std::vector<Place> base(l.body.slots());
+      for (std::size_t i = 0; i < s.ins; ++i) base[1 + i] = at[i];
+      base[l.body.arena_slot()] = at[s.ins + s.outs];
+      for (std::size_t i = 0; i < l.carry; ++i) {
+        base[1 + l.consts + i] = odd ? carried[i].next : carried[i].now;
+        base[l.body.result_slot(i)] = odd ? carried[i].now : carried[i].next;
+      }
+      for (std::size_t i = 0; i < l.stacked; ++i) base[l.body.result_slot(l.carry + i)] = at[s.ins + l.carry + i];
+      for (std::size_t slot = 0; slot < base.size(); ++slot)
+        if (const std::int64_t step = steps[slot]) {
+          base[slot] = behind(base[slot], (l.reverse ? 1 - l.length : 0) * step + (odd ? step : 0));
+          base[slot].drifts.push_back({levels_.size(), step});
+        }
+      half(*part, odd, l.body, inside(l.body, base));
+    }
+    acts.push_back(std::move(part));
+  }
+  void half(LoopPart::Loop& part, bool odd, const Plan& body, const Places& places) {
+    levels_.push_back({&part, odd});
+    sequence(part.halves[odd].acts, body, places);
+    levels_.pop_back();
+  }
+
+  void loop(Acts& acts, const WhileLoop& l, const Step& s, const std::vector<Place>& at) {
+    auto part = std::make_unique<LoopPart::Loop>();
+    part->conditional = true;
+    const std::size_t first = l.condition_consts + l.body_consts;
+    const Place& mine = at[s.ins + s.outs];
+    std::vector<Round> carried;
+    for (std::size_t i = 0; i < l.carry; ++i) {
+      carried.push_back(round(l, i, s, at, false));
+      part->begin.push_back(copy(carried[i].now, at[first + i], l.carry_bytes[i]));
+      if (carried[i].moves) part->after_odd.push_back(copy(carried[i].now, carried[i].next, l.carry_bytes[i]));
+    }
+    for (const bool odd : {false, true}) {
+      std::vector<Place> base(l.body.slots()), asked(l.condition.slots());
+      for (std::size_t i = 0; i < l.condition_consts; ++i) asked[1 + i] = at[i];
+      for (std::size_t i = 0; i < l.body_consts; ++i) base[1 + i] = at[l.condition_consts + i];
+      base[l.body.arena_slot()] = mine;
+      asked[l.condition.arena_slot()] = behind(mine, l.condition_at);
+      asked[l.condition.result_slot(0)] = behind(mine, l.verdict);
+      for (std::size_t i = 0; i < l.carry; ++i) {
+        const Round& r = carried[i];
+        base[1 + l.body_consts + i] = odd ? r.next : r.now;
+        base[l.body.result_slot(i)] = odd ? r.now : r.next;
+        asked[1 + l.condition_consts + i] = odd ? r.now : r.next;  // of the next turn
+      }
+      half(*part, odd, l.body, inside(l.body, base));
+      sequence(part->halves[odd].condition, l.condition, inside(l.condition, asked));
+      part->halves[odd].verdict = entry(behind(mine, l.verdict));
+    }
+    acts.push_back(std::move(part));
+  }
+  // Where the condition of the outermost loop writes what it finds.
+  std::size_t verdict_of(const Plan& condition, const Places& places) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (static_cast<std::size_t>(condition.locs[i].slot) == condition.result_slot(0))
+        return entry(behind(places[i], -condition.locs[i].offset));
+    throw Unfit();
+  }
+
+  void branch(Acts& acts, const BranchChoice& c, const Step& s, const std::vector<Place>& at) {
+    auto part = std::make_unique<LoopPart::Choice>();
+    part->verdict = entry(at[0]);
+    for (const bool otherwise : {false, true}) {
+      const Plan& plan = otherwise ? c.otherwise : c.then;
+      std::vector<Place> base(plan.slots());
+      for (std::size_t i = 0; i < plan.params; ++i) base[1 + i] = at[1 + i];
+      base[plan.arena_slot()] = at[s.ins + s.outs];
+      for (std::size_t i = 0; i < plan.results; ++i) base[plan.result_slot(i)] = at[s.ins + i];
+      sequence(part->branches[otherwise], plan, inside(plan, base));
+    }
+    acts.push_back(std::move(part));
+  }
+
+  std::vector<Level> levels_;
+  std::vector<NativeLoop::Entry> entries_;
+};
+
+struct Outermost : ControlReader {
+  Maker maker;
+  LoopPart::Loop part;
+  void read(const ScanLoop& l) override { part = maker.outermost(l); }
+  void read(const WhileLoop& l) override { part = maker.outermost(l); }
+  void read(const BranchChoice&) override { throw Unfit(); }
+};
+
+struct Context : runtime::LoopCode::Context {
+  Run& run;
+  std::exception_ptr error = nullptr;
+  template <class Do>
+  static bool kept(runtime::LoopCode::Context& c, const Do& what) noexcept {  // what it throws
+    auto& mine = static_cast<Context&>(c);
+    try {
+      what(mine);
+      return false;
+    } catch (...) { mine.error = std::current_exception(); }
+    return true;
+  }
+  static bool step(runtime::LoopCode::Context& c, const void* what, void** at) noexcept {
+    return kept(c, [&](Context& mine) {
+      mine.run.ask();
+      run_step(*static_cast<const Step*>(what), mine.run, at);
+    });
+  }
+  static bool look(runtime::LoopCode::Context& c) noexcept {
+    return kept(c, [](Context& mine) {
+      mine.ahead = kTurns;
+      mine.run.turn(true, kTurns);
+    });
+  }
+  Context(Run& r, std::int64_t many) : run(r) { turns = many, call = step, due = look; }
+};
+
+}  // namespace
+
+const NativeLoop* NativeLoop::ready(const Loop& loop, std::int64_t turns) {
+  constexpr std::int64_t kPaysFrom = 2048;  // turns, each of which it makes some 20 ns shorter; it takes some 50 us
+  if (!tried_.load(std::memory_order_acquire)) {
+    if (turns_.fetch_add(turns, std::memory_order_relaxed) + turns < kPaysFrom) return nullptr;
+    std::call_once(once_, [&] {
+      try {
+        Outermost outermost;
+        loop.shown_to(outermost);
+        code_ = runtime::make_loop_code(outermost.part);
+        entries_ = std::move(outermost.maker).entries();
+      } catch (const Unfit&) {}
+      tried_.store(true, std::memory_order_release);
+    });
+  }
+  return code_ ? this : nullptr;
+}
+
+std::int64_t NativeLoop::run(Run& r, void** table, std::int64_t turns) const {
+  Context context(r, turns);
+  const bool ended = code_->run(table, &context);
+  if (const std::int64_t inner = Context::kTurns - context.ahead; inner > 0 && !ended) r.turn(true, inner);
+  if (ended) std::rethrow_exception(context.error);
+  return turns - context.turns;
+}
+
+}  // namespace shard::exec
