@@ -41,6 +41,7 @@ class Fusion {
         users_(g.nodes.size()),
         makers_(g.nodes.size()),
         is_result_(g.types.size(), false) {
+    for (ir::Var v : g.results) is_result_[at(v)] = true;
     std::vector<int> producer(g.types.size(), -1);
     int last_effect = -1;
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
@@ -58,7 +59,6 @@ class Fusion {
       of_short_row_.push_back(follows_short_row(static_cast<int>(i)));
     }
     rank_ = group_;
-    for (ir::Var v : g.results) is_result_[at(v)] = true;
     summed_.assign(g.nodes.size(), false);
     seen_.assign(g.nodes.size(), 0);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
@@ -68,7 +68,7 @@ class Fusion {
       else if (with_sums)
         join_sum(static_cast<int>(i));
     }
-    join_numbers();
+    join_small();
     if (with_sums) {
       settle_rows();
       for (std::size_t i = 0; i < g.nodes.size(); ++i) join_maker(static_cast<int>(i));
@@ -133,7 +133,8 @@ class Fusion {
   bool renames(int i) const {
     const auto* code = std::get_if<runtime::Code>(&node(i).op->kernel);
     const auto& makers = makers_[static_cast<std::size_t>(i)];
-    return code && *code == runtime::Code::Convert && type(node(i).inputs[0]).dtype == type(node(i).outputs[0]).dtype &&
+    return code && *code == runtime::Code::Convert && !is_result_[at(node(i).outputs[0])] &&
+           type(node(i).inputs[0]).dtype == type(node(i).outputs[0]).dtype &&
            std::none_of(makers.begin(), makers.end(),
                         [&](int m) { return points_[static_cast<std::size_t>(m)].has_value(); });
   }
@@ -283,10 +284,11 @@ class Fusion {
     }
   }
 
-  // Programs of single numbers are one, though they may have nothing in common: in bodies of small loops, where no
-  // array waits for a number.
-  void join_numbers() {
-    constexpr std::size_t kHomes = 4;  // programs that others between them keep apart
+  // Programs of few elements are one, though they may have nothing in common: in bodies of small loops, where no array
+  // waits for them.
+  void join_small() {
+    constexpr std::size_t kHomes = 4;   // programs that others between them keep apart
+    constexpr std::int64_t kFew = 256;  // elements
     if (std::any_of(g_.types.begin(), g_.types.end(),
                     [](const ir::Type& t) { return runtime::numel(t.shape) > kMany; }))
       return;
@@ -294,7 +296,7 @@ class Fusion {
     for (std::size_t i = g_.nodes.size(); i-- > 0;) {
       const int group = group_[i];
       const auto& points = points_[static_cast<std::size_t>(group)];
-      if (!points || points->row || runtime::numel(points->shape) != 1 || again(static_cast<int>(i)) ||
+      if (!points || points->row || runtime::numel(points->shape) > kFew || again(static_cast<int>(i)) ||
           !program(static_cast<std::size_t>(group)) || std::find(homes.begin(), homes.end(), group) != homes.end())
         continue;
       const auto home = std::find_if(homes.begin(), homes.end(), [&](int h) {

@@ -76,6 +76,11 @@ std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& 
 // done to them or they are taken apart again. Nothing where none is.
 std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- passed_on.cpp
+// What a turn of a loop passes on unchanged to another place, where it is few elements, as a node of its body. Nothing
+// where no loop does.
+std::optional<ir::Graph> with_passed_on(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- small_branches.cpp
 // Branches in loops that compute a few numbers either way: both of them, and a choice; loops of few turns in loops,
 // that compute a few numbers: these turns. For targets that ask for it. Nothing where none is.

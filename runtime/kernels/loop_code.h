@@ -18,8 +18,8 @@ struct LoopCode {
   // Both are true where the run is to end. The code is no frame that exceptions pass: they keep them.
   struct Context {
     static constexpr std::int64_t kTurns = 64;
-    std::int64_t turns = 0;      // of the outermost loop: at most, then those that are left
-    std::int64_t ahead = kTurns; // turns of inner loops until `due` is asked
+    std::int64_t turns = 0;       // of the outermost loop: at most, then those that are left
+    std::int64_t ahead = kTurns;  // turns of inner loops until `due` is asked
     bool (*call)(Context&, const void* what, void** at) noexcept = nullptr;
     bool (*due)(Context&) noexcept = nullptr;
   };
@@ -69,7 +69,7 @@ struct LoopPart {
     Half halves[2];
     bool conditional = false;
     std::int64_t turns = 0;
-    std::size_t counter = 0;  // in the table
+    std::size_t counter = 0;      // in the table
     std::vector<Copy> after_odd;  // where the last turn was one of the first half
   };
   struct Choice {

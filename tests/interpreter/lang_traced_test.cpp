@@ -91,6 +91,20 @@ TEST_CASE("turns that are done several at once") {
                 "same(of[1], stack(rows)))") == "true true true true true\n");
 }
 
+TEST_CASE("what a turn passes on as it took it") {
+  // Fibonacci's numbers modulo 1,000, whose last three digits repeat after 1,500; of numbers and of vectors, with the
+  // one before as a row, twice, and from one to the next in a ring.
+  for (const char* shape : {"[]", "[3]", "[17]"})
+    CHECK(run(std::string("let x = ones(") + shape +
+              ", i32)\njit fn f(x) = scan(fn((a, b, r, s), _) = ((b, (a + b) % 1000, s, r), (a, a, r)), (x - 1, x, x * "
+              "7, x "
+              "* 8), none, length: 6001)\n"
+              "let ((a, b, r, s), (y, z, w)) = f(x)\n"
+              "print(all(a == 1), all(b == 1), all(r == 8), all(s == 7), all(y == z), all(y[1500:] == y[:-1500]), "
+              "all(y[15] "
+              "== 610), all(w[::2] == 7), all(w[1::2] == 8))") == "true true true true true true true true true\n");
+}
+
 TEST_CASE("turns that read a part of what is carried are done one by one") {
   // The same operations as on the host, so the same bits.
   for (const char* n : {"12", "65", "200"})

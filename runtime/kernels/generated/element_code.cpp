@@ -75,10 +75,10 @@ class Maker {
     const auto input = [&](const ElementPlan::Input& in) {
       const bool as_held = !in.load || made_->narrow[in.reg];
       if (in.way == ElementPlan::Way::Scalar) return as_held || !(p_.few || lines_);  // else it is converted before
-      return (in.way == ElementPlan::Way::Direct || lines_) && !in.kept && as_held;
+      return (in.way == ElementPlan::Way::Direct || lines_) && (p_.few || !in.kept) && as_held;
     };
     const auto output = [&](const ElementPlan::Output& o) {
-      return o.in_place && (!o.store || made_->narrow[o.reg]) && (lines_ || o.lines.length == 0);
+      return (p_.few || o.in_place) && (!o.store || made_->narrow[o.reg]) && (lines_ || o.lines.length == 0);
     };
     return std::all_of(p_.inputs.begin(), p_.inputs.end(), input) &&
            std::all_of(p_.outputs.begin(), p_.outputs.end(), output);
@@ -89,7 +89,10 @@ class Maker {
   }
   void name_arrays() {
     for (ElementCode::Place& p : made_->parts[0].places)  // inputs have the first registers
-      p.array = p.stored ? static_cast<std::uint16_t>(output_of(p.reg)) : p.reg;
+      if (!p.stored)
+        p.array = p.reg;
+      else if (!p_.few)
+        p.array = static_cast<std::uint16_t>(output_of(p.reg));
   }
   // Elements that fill no vectors are computed one by one, where there is no AVX-512.
   Turn turn_of_few() const {
@@ -240,18 +243,33 @@ class Maker {
     return summed(s.a) || summed(s.b) || summed(s.c);
   }
 
+  Stored stored(std::uint16_t reg, NodeId made) {
+    const NodeId node =
+        form(reg) == Form::Brain ? formula_.stored_upper(made) : formula_.stored(made, p_.types[reg] == DType::Bool);
+    const Stored out{node, places_.size()};
+    operand({*kind_of(p_.types[reg]), form(reg)}, reg, false, true);
+    return out;
+  }
   // The steps up to this one are a part.
   void end(std::size_t s) {
     std::vector<Stored> stored = std::move(sums_);
     sums_.clear();
-    for (std::size_t i = first_; i < s; ++i) {
-      const std::uint16_t reg = p_.steps[i].dst;
-      const auto it = node_.find(reg);
-      if (it == node_.end() || last_read_[reg] < s || repeated_[reg]) continue;
-      const NodeId node = form(reg) == Form::Brain ? formula_.stored_upper(it->second)
-                                                   : formula_.stored(it->second, p_.types[reg] == DType::Bool);
-      stored.push_back({node, places_.size()});
-      operand({*kind_of(p_.types[reg]), form(reg)}, reg, false, true);
+    if (p_.few && s == p_.steps.size()) {  // what is read or known may be a result, and one may be wanted twice
+      for (const ElementPlan::Output& o : p_.outputs) {
+        if (!kind_of(p_.types[o.reg])) {
+          failed_ = true;
+          continue;
+        }
+        stored.push_back(this->stored(o.reg, value(o.reg)));
+        places_.back().array = static_cast<std::uint16_t>(&o - p_.outputs.data());
+      }
+    } else {
+      for (std::size_t i = first_; i < s; ++i) {
+        const std::uint16_t reg = p_.steps[i].dst;
+        const auto it = node_.find(reg);
+        if (it != node_.end() && last_read_[reg] >= s && !repeated_[reg])
+          stored.push_back(this->stored(reg, it->second));
+      }
     }
     if (!stored.empty()) {
       const bool by_row = lines_ || std::any_of(places_.begin(), places_.end(), [](const auto& p) { return p.of_row; });

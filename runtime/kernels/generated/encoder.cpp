@@ -232,11 +232,12 @@ class Encoder : public Stores {
   void upper(NodeId id) {
     const Node& n = f_.at(id);
     const auto factor = [&] { return constant(Kind::I32, f_.at(n.b).value); };
+    const auto by = static_cast<std::uint8_t>(n.value);
     const Xmm x = held(n.a);
     if (one_) {
       const Xmm to = result(id);
       vpmuludq(to, x, factor());
-      return vpsrlq(to, to, 32);
+      return vpsrlq(to, to, 32 + by);
     }
     const Xmm even = in(take(), n.kind);
     const int r = take();
@@ -244,7 +245,8 @@ class Encoder : public Stores {
     vpmuludq(even, x, factor());
     vpsrlq(odd, x, 32);
     vpmuludq(odd, odd, factor());
-    vpsrlq(even, even, 32);
+    vpsrlq(even, even, 32 + by);
+    vpsrlq(odd, odd, by);
     vandps(odd, odd, constant(Kind::I64, 0xffffffff00000000u));
     vorps(odd, odd, even);
     give(id, r);

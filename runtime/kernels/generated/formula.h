@@ -21,7 +21,7 @@ enum class Op : std::uint8_t {
   Sub,
   Mul,
   Div,
-  Upper,    // of a * b, as numbers without signs of 4 bytes, the upper half; b is a Constant
+  Upper,    // of a * b, as numbers without signs of 4 bytes, the upper half, shifted down by `value`; b is a Constant
   Fused,    // a * b + c of f32, rounded once
   Scale,    // a * 2^b, of whole b; AVX-512 alone
   Larger,   // a > b ? a : b, whatever order nan and zeros have

@@ -77,7 +77,8 @@ class Writer : public Xbyak::CodeGenerator {
     acts(half.condition);
   }
   void move_on(std::size_t i, std::int64_t bytes) {
-    if (bytes == static_cast<std::int32_t>(bytes)) return add(qword[rbx + static_cast<int>(8 * i)], static_cast<std::uint32_t>(bytes));
+    if (bytes == static_cast<std::int32_t>(bytes))
+      return add(qword[rbx + static_cast<int>(8 * i)], static_cast<std::uint32_t>(bytes));
     mov(rax, static_cast<std::uint64_t>(bytes));
     add(place(i), rax);
   }

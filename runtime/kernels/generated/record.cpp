@@ -122,8 +122,8 @@ I32 floor_of_quotient(I32 a, std::uint32_t by) {
   const int l = std::bit_width(by);
   const auto factor = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + l)) + by - 1) / by);
   const I32 sign = a >> 31;
-  const U32 upper = U32::made(Op::Upper, (a ^ sign).id, U32(factor).id);
-  return to_signed(upper >> (l - 1)) ^ sign;
+  const auto places = static_cast<std::uint64_t>(l - 1);
+  return I32::made(Op::Upper, (a ^ sign).id, U32(factor).id, -1, places) ^ sign;
 }
 
 std::optional<NodeId> by_known(Code code, I32 a, I32 b) {
