@@ -51,8 +51,7 @@ Graph as_nodes(const ir::OpTable& table, const Graph& g, const std::vector<std::
 }  // namespace
 
 std::optional<Graph> with_passed_on(const ir::OpTable& table, const Graph& graph) {
-  std::optional<Graph> out =
-      with_regions(graph, [&](const Graph& region) { return with_passed_on(table, region); });
+  std::optional<Graph> out = with_regions(graph, [&](const Graph& region) { return with_passed_on(table, region); });
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& n = out ? out->nodes[i] : graph.nodes[i];
     if (n.regions.empty() || !ir::region_edges(n).repeats) continue;

@@ -351,7 +351,7 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     }
   few = count <= kFew && row == 1 && slot.size() <= kFewRegisters && slot_bytes * few_room() <= kFewBytes &&
         std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; }) &&
-        std::all_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.lines.length == 0; });
+        std::all_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.lines.length == 0 && !o.reduce; });
   for (const Constant& c : constants)
     for (std::size_t i = 0; few && i < few_room(); ++i)
       filled.insert(filled.end(), c.value.begin(), c.value.begin() + c.item);

@@ -352,32 +352,12 @@ class Run {
 
 }  // namespace
 
-// Of an even turn.
-void ElementTurns::begin_several() {
-  std::vector<std::int64_t> step(at_[0].size(), 0);
-  for (const auto& [i, bytes] : moving_) step[i] = bytes;
-  several_moving_.clear();
-  for (const auto& [i, turn] : several_->operands) {
-    if (step[i]) several_moving_.emplace_back(several_at_.size(), several_->turns / 2 * step[i]);
-    several_at_.push_back(at_[static_cast<std::size_t>(turn & 1)][i] + turn / 2 * step[i]);
-  }
-}
-
-void ElementTurns::run(std::int64_t turn, std::int64_t many) {
-  const std::int64_t end = turn + many;
-  if (several_ && turn & 1) run(turn++);
-  for (; several_ && turn + several_->turns <= end; turn += several_->turns) {
-    if (several_at_.empty()) begin_several();
-    several_->code(several_at_.data(), elements_);
-    for (const auto& [i, bytes] : several_moving_) several_at_[i] += bytes;
-    for (const auto& [i, bytes] : moving_)
-      for (auto& kind : at_) kind[i] += several_->turns / 2 * bytes;
-  }
-  for (; turn < end; ++turn) run(turn);
-}
-
 struct ElementKernel::Impl {
   ElementPlan plan;
+  // Elements behind those of the plan, where a reduction of all does not end with a whole leaf; each operand is so many
+  // bytes further there.
+  std::unique_ptr<ElementKernel> rest;
+  std::vector<std::int64_t> skipped;
   std::atomic<std::int64_t> done{0};  // elements times cost
   std::once_flag once;
   std::unique_ptr<const ElementCode> code;
@@ -403,8 +383,49 @@ struct ElementKernel::Impl {
   }
 };
 
-ElementKernel::ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs)
-    : impl_(new Impl(ElementPlan(program, inputs, outputs))) {}
+namespace {
+
+// How many elements are whole leaves of a reduction of all, where others follow them; 0: there are no such.
+std::int64_t whole_leaves(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
+  const Leaves& l = p.leaves;
+  const auto plain = [](const View& v) {
+    return is_contiguous(v) || std::all_of(v.strides.begin(), v.strides.end(), [](auto s) { return s == 0; });
+  };
+  const bool all = l.length > l.leaf() && l.inner == 1 && p.row <= 1 && p.joins.empty() && !out.empty() &&
+                   numel(out[0].shape) == l.length && std::all_of(in.begin(), in.end(), plain) &&
+                   std::all_of(out.begin(), out.end(), is_contiguous);
+  return all && l.length % l.leaf() != 0 ? l.length / l.leaf() * l.leaf() : 0;
+}
+
+// Elements [from, from + n) of a plain view.
+View line_of(const View& v, std::int64_t n) { return {v.dtype, {n}, {is_contiguous(v) ? 1 : 0}, nullptr}; }
+
+}  // namespace
+
+ElementKernel::ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs) {
+  const std::int64_t whole = whole_leaves(program, inputs, outputs);
+  if (whole == 0) {
+    impl_.reset(new Impl(ElementPlan(program, inputs, outputs)));
+    return;
+  }
+  const auto lines = [](std::span<const View> views, std::int64_t n) {
+    std::vector<View> made;
+    for (const View& v : views) made.push_back(line_of(v, n));
+    return made;
+  };
+  ElementProgram first = program;
+  first.leaves.length = whole;
+  impl_.reset(new Impl(ElementPlan(first, lines(inputs, whole), lines(outputs, whole))));
+  const std::int64_t left = std::exchange(program.leaves.length, program.leaves.length - whole) - whole;
+  for (const View& v : inputs)
+    impl_->skipped.push_back(line_of(v, 1).strides[0] * whole * static_cast<std::int64_t>(size_of(v.dtype)));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool leaf = i < program.reduced.size() && program.reduced[i];
+    impl_->skipped.push_back((leaf ? whole / program.leaves.leaf() : whole) *
+                             static_cast<std::int64_t>(size_of(outputs[i].dtype)));
+  }
+  impl_->rest = std::make_unique<ElementKernel>(std::move(program), lines(inputs, left), lines(outputs, left));
+}
 ElementKernel::~ElementKernel() = default;
 ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
 std::optional<ElementTurns> ElementKernel::turns(std::array<void* const*, 2> operands,
@@ -426,6 +447,13 @@ bool ElementKernel::generate() const { return impl_->generated() != nullptr; }
 
 void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {
   const ElementPlan& p = impl_->plan;
+  if (impl_->rest) {
+    std::vector<void*> behind;
+    const auto skip = [&](void* at) { behind.push_back(static_cast<char*>(at) + impl_->skipped[behind.size()]); };
+    std::for_each_n(inputs, p.inputs.size(), skip);
+    std::for_each_n(outputs, p.outputs.size(), skip);
+    impl_->rest->run(behind.data(), behind.data() + p.inputs.size(), stop);
+  }
   if (p.count == 0) return;
   const ElementCode* const code = impl_->for_a_run();
   if (code && code->few) return code->run_few(inputs, outputs, p.count);
