@@ -76,6 +76,11 @@ std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& 
 // done to them or they are taken apart again. Nothing where none is.
 std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- small_products.cpp
+// Products that sum nothing, and those of many small matrices by vectors, as what is done to elements. Regions too.
+// Nothing where none is.
+std::optional<ir::Graph> with_small_products_by_elements(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- passed_on.cpp
 // What a turn of a loop passes on unchanged to another place, where it is few elements, as a node of its body. Nothing
 // where no loop does.

@@ -107,6 +107,7 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
   becomes(with_makers(table, out.local), "with makers");
   if (options.passes.both_ways) becomes(without_small_branches(table, out.local), "small branches");
   becomes(without_small_joins(table, out.local), "few elements");
+  becomes(with_small_products_by_elements(table, out.local), "small products");
   becomes(with_passed_on(table, out.local), "passed on");
   if (options.passes.early_sums && mesh) becomes(with_early_sums(table, out.local, out.distinct, *mesh), "early sums");
   becomes(with_early_shrinks(out.local), "early shrinks");

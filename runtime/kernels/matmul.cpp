@@ -213,7 +213,10 @@ void blocks(const Product& p) {
     rows = std::min(rows, p.m);
     cols = std::min(cols, p.n);
   }
-  const std::int64_t down = (p.m + rows - 1) / rows, across = (p.n + cols - 1) / cols, each = down * across;
+  // A few columns that are left go with those before them: by themselves other code would suit them.
+  constexpr std::int64_t kNarrow = 48;
+  const std::int64_t down = (p.m + rows - 1) / rows, whole = p.n / cols,
+                     across = whole + (whole == 0 || p.n % cols >= kNarrow ? 1 : 0), each = down * across;
   const std::int64_t grain =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
   const bool turned = small && far_apart(p, item);
@@ -228,12 +231,12 @@ void blocks(const Product& p) {
       [&](std::int64_t lo, std::int64_t hi) {
         Position<3> at(p.batch, p.batch.rank, lo / each);
         const Memory lines = turned ? scratch(rows * (p.k + 16), static_cast<std::size_t>(item)) : Memory();
-        const Memory sums = p.round ? scratch(rows * cols, static_cast<std::size_t>(sum)) : Memory();
+        const Memory sums = p.round ? scratch(rows * (cols + kNarrow), static_cast<std::size_t>(sum)) : Memory();
         for (std::int64_t unit = lo; unit < hi; ++unit) {
           const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
           if (block == 0 && unit > lo) at.next();
           Gemm g{std::min(rows, p.m - i),
-                 std::min(cols, p.n - j),
+                 block % across + 1 == across ? p.n - j : cols,
                  p.k,
                  p.a.data + (at.offset[kA] + i * p.a.row) * item,
                  p.a.row,

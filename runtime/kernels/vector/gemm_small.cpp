@@ -198,6 +198,49 @@ void narrow(const Gemm& g) {
   }
 }
 
+// N columns of rows of few terms, each row by itself.
+template <class T, int N>
+void short_rows(const Gemm& g) {
+  constexpr int kMost = Packet<T, 32>::kSize;
+  T w[kMost][N] = {};
+  for (std::int64_t p = 0; p < g.k; ++p)
+    for (int j = 0; j < N; ++j) w[p][j] = static_cast<const T*>(g.w)[p * g.w_row + j * g.w_col];
+  const T* a = static_cast<const T*>(g.a);
+  T* c = static_cast<T*>(g.c);
+  for (std::int64_t i = 0; i < g.m; ++i, a += g.a_row, c += g.c_row) {
+    T sum[N] = {};
+    for (std::int64_t p = 0; p < g.k; ++p)
+      for (int j = 0; j < N; ++j) sum[j] += a[p] * w[p][j];
+    for (int j = 0; j < N; ++j) c[j] = sum[j];
+  }
+}
+
+// Few columns of rows whose terms lie one after the other: rows that stay in the nearest cache by one column after the
+// other. It takes a load for as many terms as a packet has, and some to add up its lanes; `by_rows` takes one a term.
+template <class T>
+struct Columns {
+  static constexpr std::int64_t kSize = Packet<T, kWidest>::kSize, kMost = 8192;  // elements of w
+  static bool suit(const Gemm& g) {
+    const bool few = g.n < 4 || g.n * (g.k + 7 * kSize) < g.k * kSize;
+    return few && g.n > 1 && g.m > 1 && g.a_col == 1 && g.n * g.k <= kMost && g.part_count == 1;
+  }
+  static void run(const Gemm& g) {
+    if (g.k < Packet<T, 32>::kSize) return g.n == 2 ? short_rows<T, 2>(g) : short_rows<T, 3>(g);
+    constexpr std::int64_t kNear = 4096;  // terms
+    alignas(64) T turned[kMost];
+    for (std::int64_t j = 0; g.w_row != 1 && j < g.n; ++j)
+      for (std::int64_t p = 0; p < g.k; ++p)
+        turned[j * g.k + p] = static_cast<const T*>(g.w)[p * g.w_row + j * g.w_col];
+    const std::int64_t rows = std::max<std::int64_t>(kNear / g.k / 16 * 16, 16);
+    for (std::int64_t i = 0; i < g.m; i += rows)
+      for (std::int64_t j = 0; j < g.n; ++j) {
+        const T* w = g.w_row == 1 ? static_cast<const T*>(g.w) + j * g.w_col : turned + j * g.k;
+        all_dots<T>({std::min(rows, g.m - i), 1, g.k, static_cast<const T*>(g.a) + i * g.a_row, g.a_row, 1, w, 1, 0,
+                     static_cast<T*>(g.c) + i * g.c_row + j, g.c_row});
+      }
+  }
+};
+
 // A vector times a matrix in any order, and a matrix by rows times a vector, which is the same.
 template <class T>
 bool small(const Gemm& g) {
@@ -205,6 +248,7 @@ bool small(const Gemm& g) {
   if (g.w_col == 1 && g.n > 1 && g.n < Packet<T, kWidest>::kSize && g.a_row == 1 && g.m >= kNarrowRows &&
       g.part_count == 1)
     return narrow<T>(g), true;
+  if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
   if (g.w_col == 1 && g.n >= kLeast) return by_rows<T, kWidest>(g), true;
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
     return by_rows<T, kWidest>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;

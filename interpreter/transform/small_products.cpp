@@ -1,0 +1,117 @@
+// Products that are better done element by element: those that sum nothing (outer products), and those of many small
+// matrices by vectors, whose terms lie one after the other, which are sums of short rows.
+#include <algorithm>
+#include <string>
+
+#include "interpreter/ir/builder.h"
+#include "interpreter/ir/contract_spec.h"
+#include "interpreter/transform/passes.h"
+#include "interpreter/transform/regions.h"
+
+namespace shard::transform {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Var;
+using runtime::Shape;
+
+constexpr std::int64_t kShortCall = 256;  // elements of a matrix; a call of its own takes as long as so many
+constexpr std::int64_t kManyCalls = 16;   // of them
+
+class Elements {
+ public:
+  Elements(const ir::OpTable& table, const Graph& g)
+      : g_(g), core_(table.core()), b_(builder_like(table, g)), now_(b_, g) {}
+
+  std::optional<Graph> run() {
+    if (std::none_of(g_.nodes.begin(), g_.nodes.end(), [&](const Node& n) { return sums_of(n).has_value(); }))
+      return std::nullopt;
+    now_.params();
+    for (const Node& n : g_.nodes) {
+      const ir::SpanScope scope(b_, n.span);
+      if (const auto summed = sums_of(n))
+        now_[n.outputs[0]] = made(n, *summed);
+      else
+        now_.node(n);
+    }
+    return now_.finish();
+  }
+
+ private:
+  std::int64_t size(std::string_view letters, Var v, char letter) const {
+    const std::size_t d = letters.find(letter);
+    return d == std::string_view::npos ? 1 : g_.type(v).shape[d];
+  }
+  // The letters that are summed, if it is such a product.
+  std::optional<std::string> sums_of(const Node& n) const {
+    if (n.op != core_.contract || n.attrs.has("out")) return std::nullopt;
+    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
+    const Var x = n.inputs[0], y = n.inputs[1];
+    const auto whole = [&](std::string_view letters, Var v) {
+      const runtime::DType t = g_.type(v).dtype;
+      return letters.size() == g_.type(v).shape.size() && (t == runtime::DType::F32 || t == runtime::DType::F64);
+    };
+    if (!whole(spec.x, x) || !whole(spec.y, y) || !whole(spec.out, n.outputs[0])) return std::nullopt;
+    std::string summed;
+    for (const char c : spec.x)
+      if (spec.out.find(c) == std::string_view::npos) summed += c;
+    std::int64_t terms = 1, both = 1, one = 1, other = 1;
+    for (const char c : summed) terms *= size(spec.x, x, c);
+    for (const char c : spec.out) {
+      const bool in_x = spec.x.find(c) != std::string_view::npos, in_y = spec.y.find(c) != std::string_view::npos;
+      (in_x && in_y ? both : in_x ? one : other) *= std::max(size(spec.x, x, c), size(spec.y, y, c));
+    }
+    if (terms == 1) return summed;
+    const auto ends = [&](std::string_view letters, Var v) {  // with what is summed, but for dimensions of one element
+      std::string long_ones;
+      for (const char c : letters)
+        if (size(letters, v, c) > 1) long_ones += c;
+      return long_ones.ends_with(summed);
+    };
+    const bool last = ends(spec.x, x) && ends(spec.y, y);
+    const bool by_vector = (one == 1 || other == 1) && std::max(one, other) * terms <= kShortCall && both >= kManyCalls;
+    return last && by_vector ? std::optional(summed) : std::nullopt;
+  }
+
+  // Its dimensions in the order of these letters, 1 where it lacks one.
+  Var spread(Var v, std::string_view letters, std::string_view order) {
+    ir::Ints perm;
+    Shape shape;
+    const Shape& from = b_.type(v).shape;
+    for (const char c : order) {
+      const std::size_t d = letters.find(c);
+      if (d != std::string_view::npos) perm.push_back(static_cast<std::int64_t>(d));
+      shape.push_back(d == std::string_view::npos ? 1 : from[d]);
+    }
+    const Var turned = std::is_sorted(perm.begin(), perm.end()) ? v : ir::transpose(b_, v, perm);
+    return b_.type(turned).shape == shape ? turned : ir::reshape(b_, turned, shape);
+  }
+  Var made(const Node& n, const std::string& summed) {
+    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
+    const std::string order = std::string(spec.out) + summed;
+    const Var x = spread(now_[n.inputs[0]], spec.x, order), y = spread(now_[n.inputs[1]], spec.y, order);
+    const Var product = ir::mul(b_, x, y);
+    const Shape& shape = g_.type(n.outputs[0]).shape;
+    if (runtime::numel(b_.type(product).shape) == runtime::numel(shape)) return ir::reshape(b_, product, shape);
+    ir::Ints axes;
+    for (std::size_t d = spec.out.size(); d < order.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+    return ir::reduce_sum(b_, product, axes);
+  }
+
+  const Graph& g_;
+  const ir::CoreOps& core_;
+  ir::Builder b_;
+  ir::GraphCopy now_;
+};
+
+}  // namespace
+
+std::optional<Graph> with_small_products_by_elements(const ir::OpTable& table, const Graph& graph) {
+  auto out =
+      with_regions(graph, [&](const Graph& region) { return with_small_products_by_elements(table, region); });
+  if (auto made = Elements(table, out ? *out : graph).run()) out = std::move(made);
+  return out;
+}
+
+}  // namespace shard::transform
