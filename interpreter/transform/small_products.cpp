@@ -108,8 +108,7 @@ class Elements {
 }  // namespace
 
 std::optional<Graph> with_small_products_by_elements(const ir::OpTable& table, const Graph& graph) {
-  auto out =
-      with_regions(graph, [&](const Graph& region) { return with_small_products_by_elements(table, region); });
+  auto out = with_regions(graph, [&](const Graph& region) { return with_small_products_by_elements(table, region); });
   if (auto made = Elements(table, out ? *out : graph).run()) out = std::move(made);
   return out;
 }

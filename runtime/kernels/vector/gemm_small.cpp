@@ -112,6 +112,30 @@ void by_rows(const Gemm& g) {
   rows<T, B, 1, 8>(g, i);
 }
 
+// Columns that do not fill a packet, of many rows: of `w` with more columns of zeros, each row goes once. The same
+// bits.
+template <class T>
+bool filled_up(const Gemm& g) {
+  constexpr std::int64_t kRows = 64, kMost = 8192, kWide = Packet<T, kWidest>::kSize;
+  std::int64_t n = Packet<T, 16>::kSize;
+  while (n < g.n) n *= 2;
+  if (n == g.n || n > kWide || n == Packet<T, 16>::kSize || g.m < kRows || g.k * n > kMost || g.part_count != 1)
+    return false;
+  alignas(64) T w[kMost], c[kRows * kWide];
+  for (std::int64_t p = 0; p < g.k; ++p) {
+    const T* from = static_cast<const T*>(g.w) + p * g.w_row;
+    std::fill(std::copy_n(from, g.n, w + p * n), w + (p + 1) * n, T{0});
+  }
+  for (std::int64_t i = 0; i < g.m; i += kRows) {
+    const std::int64_t rows = std::min(kRows, g.m - i);
+    by_rows<T, kWidest>({rows, n, g.k, static_cast<const T*>(g.a) + i * g.a_row, g.a_row, g.a_col, w, n, 1, c, n});
+    T* to = static_cast<T*>(g.c) + i * g.c_row;
+    for (std::int64_t r = 0; r < rows; ++r, to += g.c_row)
+      for (std::int64_t j = 0; j < g.n; ++j) to[j] = c[r * n + j];
+  }
+  return true;
+}
+
 // The lanes of `to` that come from `from`: of two packets in parts of S lanes each, the lower or the upper halves of
 // all parts.
 template <int S, int From, int... I>
@@ -249,7 +273,7 @@ bool small(const Gemm& g) {
       g.part_count == 1)
     return narrow<T>(g), true;
   if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
-  if (g.w_col == 1 && g.n >= kLeast) return by_rows<T, kWidest>(g), true;
+  if (g.w_col == 1 && g.n >= kLeast) return filled_up<T>(g) || (by_rows<T, kWidest>(g), true);
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
     return by_rows<T, kWidest>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
   if ((g.n > 1 && g.m > 1) || g.a_col != 1 || g.w_row != 1) return false;
