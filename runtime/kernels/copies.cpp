@@ -49,6 +49,14 @@ Pair longer_stretches(Pair nest, std::int64_t near) {
   return nest;
 }
 
+// Lines of three elements (colours), each several times, one behind the other in `out`.
+bool triples_repeated(const Pair& nest, std::size_t item) {
+  const int last = nest.rank - 1, repeats = last - 1, lines = last - 2;
+  return item == 4 && lines >= 0 && nest.size[last] == 3 && nest.stride[kIn][last] == 1 &&
+         nest.stride[kOut][last] == 1 && nest.stride[kIn][repeats] == 0 && nest.stride[kOut][repeats] == 3 &&
+         nest.stride[kIn][lines] != 0 && nest.stride[kOut][lines] == 3 * nest.size[repeats];
+}
+
 template <class T>
 void copy_nest(const Pair& nest, const T* in, T* out) {
   const int last = nest.rank - 1;
@@ -98,6 +106,15 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
       }
     });
     return;
+  }
+  if (triples_repeated(nest, sizeof(T))) {
+    const int repeats = last - 1;
+    const std::int64_t times = nest.size[repeats], piece = kPiece / bytes / (3 * times);
+    return spread(nest.count(repeats), std::max<std::int64_t>(1, piece), [&](std::int64_t lo, std::int64_t hi) {
+      each_stretch(nest, repeats, lo, hi, [&](const auto& offset, std::int64_t rows) {
+        copy_triples(in + offset[kIn], nest.stride[kIn][last - 2], out + offset[kOut], times, rows);
+      });
+    });
   }
   const Pair by_lines = longer_stretches(nest, kNear / bytes);
   const std::int64_t in_row = by_lines.stride[kIn][last - 1], out_row = by_lines.stride[kOut][last - 1];

@@ -59,16 +59,38 @@ static void repeat_few(const T* in, std::int64_t in_row, T* out, std::int64_t ou
   }
 }
 
+// Lines of three elements of four bytes, one behind the other and each so many times: as vectors of four, of which the
+// next one overwrites the last element; but for the first and the last line, beside which there may be nothing.
+template <class T>
+static void copy_triples(const T* in, std::int64_t in_row, T* out, std::int64_t times, std::int64_t rows) {
+  const auto exact = [&](std::int64_t r) {
+    for (std::int64_t t = 0; t < times; ++t) std::memcpy(out + 3 * (r * times + t), in + r * in_row, 3 * sizeof(T));
+  };
+  if (rows == 0) return;
+  exact(0);
+  T* to = out + 3 * times;
+  for (std::int64_t r = 1; r + 1 < rows; ++r) {
+    std::array<T, 4> line;
+    std::memcpy(&line, in + r * in_row, sizeof line);
+    for (std::int64_t t = 0; t < times; ++t, to += 3) std::memcpy(to, &line, sizeof line);
+  }
+  exact(rows - 1);
+}
+
 // Lines of N elements, one after the other.
 template <std::int64_t N, class T>
 static void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
                        std::int64_t out_step, std::int64_t rows) {
-  if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
+  if (sizeof(T) == 4 && N == 4 && in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {
+    vector_table().four_times(reinterpret_cast<const std::uint32_t*>(in), reinterpret_cast<std::uint32_t*>(out), rows);
+  } else if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
   } else if (sizeof(T) == 4 && N <= 4 && in_row == 1 && out_step == 1 && out_row == N) {
     interleave<std::min<std::int64_t>(N, 4)>(reinterpret_cast<const std::uint32_t*>(in), in_step,
                                              reinterpret_cast<std::uint32_t*>(out), rows);
+  } else if (sizeof(T) == 4 && N == 3 && in_step == 1 && out_step == 1 && in_row != 0 && out_row == N) {
+    copy_triples(in, in_row, out, 1, rows);
   } else if (in_step == 1 && out_step == 1) {
     for (std::int64_t r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, N * sizeof(T));
   } else {

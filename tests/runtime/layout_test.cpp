@@ -106,6 +106,26 @@ TEST_CASE("every few elements of a line, and nothing behind the last", "[layout]
     }
 }
 
+TEST_CASE("lines of three elements, forwards, backwards and several times, and nothing beside them", "[layout]") {
+  const Guarded memory(2);  // nothing may be read before it or behind it
+  for (float* x = memory.begin(); x < memory.end(); ++x) *x = static_cast<float>(x - memory.begin());
+  for (const std::int64_t rows : {1, 2, 3, 4, 7, 50})
+    for (const std::int64_t step : {0, 1, 2, 3, 4, 7})
+      for (const std::int64_t times : {1, 2, 3, 5}) {
+        const std::int64_t last = (rows - 1) * step;
+        for (float* const first : {memory.begin(), memory.end() - last - 3}) {
+          Array out(DType::F32, {rows, times, 3});
+          check_copy({DType::F32, {rows, times, 3}, {step, 0, 1}, first}, out.view());
+          check_copy({DType::F32, {rows, times, 3}, {-step, 0, 1}, first + last}, out.view());
+        }
+      }
+  for (const std::int64_t n : {1, 7, 8, 9, 100}) {
+    Array out(DType::F32, {n, 4});
+    for (float* const first : {memory.begin(), memory.end() - n})
+      check_copy({DType::F32, {n, 4}, {1, 0}, first}, out.view());
+  }
+}
+
 TEST_CASE("few long lines are turned", "[layout]") {
   for (const DType t : {DType::U8, DType::F32, DType::F64})
     for (const std::int64_t few : {4, 5, 10, 33}) {

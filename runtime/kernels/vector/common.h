@@ -25,6 +25,7 @@ ReduceLines lines(Reduce op, DType type, std::int64_t n);
 AddRows add_rows(DType type);
 Places places(bool largest, DType type);
 void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
+void four_times(const std::uint32_t* x, std::uint32_t* out, std::int64_t n);
 
 }  // namespace shard::runtime::SHARD_LOOPS
 

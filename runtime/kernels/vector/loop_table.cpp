@@ -41,6 +41,7 @@ const VectorTable& table() {
                               SHARD_LOOPS::add_rows,
                               SHARD_LOOPS::places,
                               SHARD_LOOPS::every,
+                              SHARD_LOOPS::four_times,
                               threefry,
                               gemm_f32,
                               gemm_f64,
