@@ -151,18 +151,28 @@ struct Lines {
   std::int64_t apart() const { return count > 1 ? first[1] - first[0] : n; }
 };
 
+// `lines` of n elements become columns.
+template <class T>
+void turn(const T* from, std::int64_t line, T* to, std::int64_t column, std::int64_t lines, std::int64_t n) {
+  if constexpr (sizeof(T) == 4)
+    vector_table().turned(reinterpret_cast<const std::uint32_t*>(from), line, reinterpret_cast<std::uint32_t*>(to),
+                          column, lines, n);
+  else
+    transpose(from, line, to, column, n, lines);
+}
+
 // Element j of line q is side[j * count + q].
 template <class T, class W>
 void gather(const Lines& l, const T* data, W* side) {
   if constexpr (std::is_same_v<T, W>)
-    if (l.by_lines()) return transpose(data + l.first[0], l.apart(), side, l.count, l.n, l.count);
+    if (l.by_lines()) return turn(data + l.first[0], l.apart(), side, l.count, l.count, l.n);
   for (std::int64_t j = 0; j < l.n; ++j)
     for (std::int64_t q = 0; q < l.count; ++q) side[j * l.count + q] = data[l.first[q] + j * l.step];
 }
 template <class T, class W>
 void scatter(const Lines& l, const W* side, T* data) {
   if constexpr (std::is_same_v<T, W>)
-    if (l.by_lines()) return transpose(side, l.count, data + l.first[0], l.apart(), l.count, l.n);
+    if (l.by_lines()) return turn(side, l.count, data + l.first[0], l.apart(), l.n, l.count);
   for (std::int64_t j = 0; j < l.n; ++j)
     for (std::int64_t q = 0; q < l.count; ++q) data[l.first[q] + j * l.step] = static_cast<T>(side[j * l.count + q]);
 }

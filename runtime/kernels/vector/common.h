@@ -26,6 +26,8 @@ AddRows add_rows(DType type);
 Places places(bool largest, DType type);
 void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
 void four_times(const std::uint32_t* x, std::uint32_t* out, std::int64_t n);
+void turned(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line, std::int64_t lines,
+            std::int64_t n);
 
 }  // namespace shard::runtime::SHARD_LOOPS
 

@@ -1,4 +1,6 @@
-// Every second, third or fourth element of a line, a line from behind, and each element four times.
+// Every second, third or fourth element of a line, a line from behind, each element four times, lines
+// that become columns.
+#include "runtime/kernels/vector/turn_eight.h"
 #include "runtime/kernels/vector/vectors.h"
 
 namespace shard::runtime::SHARD_ISA {
@@ -74,6 +76,16 @@ void four_times(const std::uint32_t* x, std::uint32_t* out, std::int64_t n) {
   }
   for (; i < n; ++i)
     for (std::int64_t k = 0; k < 4; ++k) out[4 * i + k] = x[i];
+}
+
+void turned(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line, std::int64_t lines,
+            std::int64_t n) {
+  const std::int64_t many = kWide ? lines / 8 * 8 : 0, wide = kWide ? n / 8 * 8 : 0;
+  for (std::int64_t i = 0; i < many; i += 8)
+    for (std::int64_t j = 0; j < wide; j += 8)
+      turn_eight(reinterpret_cast<const unsigned char*>(x + i * line + j), line * 4, out + j * out_line + i, out_line);
+  for (std::int64_t i = 0; i < lines; ++i)
+    for (std::int64_t j = i < many ? wide : 0; j < n; ++j) out[j * out_line + i] = x[i * line + j];
 }
 
 }  // namespace shard::runtime::SHARD_ISA

@@ -70,6 +70,9 @@ struct VectorTable {
   // out[i] = x[i * step] of n elements of four bytes; a step of 2 to 4, or of -1, goes by vectors.
   void (*every)(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
   void (*four_times)(const std::uint32_t* x, std::uint32_t* out, std::int64_t n);  // each of n elements
+  // Lines of n elements become columns, where both sides are in a near cache.
+  void (*turned)(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line,
+                 std::int64_t lines, std::int64_t n);
   void (*threefry)(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
                    std::uint32_t* o1);
   void (*gemm_f32)(const Gemm&);
