@@ -72,8 +72,9 @@ std::int64_t bytes_moved(const runtime::Type& global, const runtime::Mesh& mesh,
 std::optional<ir::Graph> with_makers(const ir::OpTable& table, const ir::Graph& graph);
 
 // ---- few_elements.cpp
-// In loops and branches arrays of up to four elements that are joined of numbers are these numbers, where something is
-// done to them or they are taken apart again. Nothing where none is.
+// In loops and branches arrays of up to nine elements that are joined of numbers are these numbers, where something is
+// done to them or they are taken apart again; products of few terms are made of numbers, and dot products of a few more
+// are sums of a row. Nothing where none is.
 std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir::Graph& graph);
 
 // ---- small_products.cpp
