@@ -82,6 +82,11 @@ std::optional<ir::Graph> without_small_joins(const ir::OpTable& table, const ir:
 // Nothing where none is.
 std::optional<ir::Graph> with_small_products_by_elements(const ir::OpTable& table, const ir::Graph& graph);
 
+// ---- rotated_loops.cpp
+// Loops on a condition, of few elements and without effects, as loops whose turns end with the condition. Regions too.
+// Nothing where none is.
+std::optional<ir::Graph> with_rotated_loops(const ir::OpTable& table, const ir::Graph& graph);
+
 // ---- passed_on.cpp
 // What a turn of a loop passes on unchanged to another place, where it is few elements, as a node of its body. Nothing
 // where no loop does.

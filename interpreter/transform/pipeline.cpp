@@ -106,6 +106,7 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
   if (options.passes.join_sums && mesh) becomes(with_small_sums_joined(table, out.local), "small sums");
   becomes(with_makers(table, out.local), "with makers");
   if (options.passes.both_ways) becomes(without_small_branches(table, out.local), "small branches");
+  if (options.passes.both_ways && !mesh) becomes(with_rotated_loops(table, out.local), "rotated loops");
   becomes(without_small_joins(table, out.local), "few elements");
   becomes(with_small_products_by_elements(table, out.local), "small products");
   becomes(with_passed_on(table, out.local), "passed on");

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/contract_spec.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
@@ -22,7 +23,11 @@ constexpr std::int64_t kManyCalls = 16;   // of them
 class Elements {
  public:
   Elements(const ir::OpTable& table, const Graph& g)
-      : g_(g), core_(table.core()), b_(builder_like(table, g)), now_(b_, g) {}
+      : g_(g), core_(table.core()), b_(builder_like(table, g)), now_(b_, g), sent_(g.types.size(), 0) {
+    for (const Node& n : g.nodes)
+      if (n.op->comm || ir::sums_all(*n.op))
+        for (Var v : n.inputs) sent_[at(v)] = 1;
+  }
 
   std::optional<Graph> run() {
     if (std::none_of(g_.nodes.begin(), g_.nodes.end(), [&](const Node& n) { return sums_of(n).has_value(); }))
@@ -45,7 +50,7 @@ class Elements {
   }
   // The letters that are summed, if it is such a product.
   std::optional<std::string> sums_of(const Node& n) const {
-    if (n.op != core_.contract || n.attrs.has("out")) return std::nullopt;
+    if (n.op != core_.contract || n.attrs.has("out") || sent_[at(n.outputs[0])]) return std::nullopt;
     const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
     const Var x = n.inputs[0], y = n.inputs[1];
     const auto whole = [&](std::string_view letters, Var v) {
@@ -103,6 +108,7 @@ class Elements {
   const ir::CoreOps& core_;
   ir::Builder b_;
   ir::GraphCopy now_;
+  Marks sent_;  // to other devices: the sum over them and the product are one
 };
 
 }  // namespace
