@@ -293,10 +293,10 @@ struct Context : runtime::LoopCode::Context {
 
 }  // namespace
 
-const NativeLoop* NativeLoop::ready(const Loop& loop, std::int64_t turns) {
+const NativeLoop* NativeLoop::ready(const Loop& loop) {
   constexpr std::int64_t kPaysFrom = 2048;  // turns, each of which it makes some 20 ns shorter; it takes some 50 us
   if (!tried_.load(std::memory_order_acquire)) {
-    if (turns_.fetch_add(turns, std::memory_order_relaxed) + turns < kPaysFrom) return nullptr;
+    if (turns_.fetch_add(1, std::memory_order_relaxed) + 1 < kPaysFrom) return nullptr;
     std::call_once(once_, [&] {
       try {
         Outermost outermost;

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <variant>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
@@ -136,7 +135,7 @@ void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const 
     done = 1;
     if (auto* const alone = turns.alone(t)) {
       alone->run(t, done = most);
-    } else if (const NativeLoop* code = r.hooks.timing || most < 2 || t % 2 ? nullptr : native->ready(*this, most)) {
+    } else if (const NativeLoop* code = r.hooks.timing || most < 2 || t % 2 ? nullptr : native->ready(*this)) {
       done = in_code.run(r, *code, all, most / 2 * 2);
     } else {
       turns.one(r, t);
@@ -167,7 +166,7 @@ void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const
   r.turn(true);  // the look that finds no further turn counts too
   for (ask.one(r, t); mine[verdict];) {
     std::int64_t done = 1;
-    if (const NativeLoop* code = r.hooks.timing || t % 2 ? nullptr : native->ready(*this, 1)) {
+    if (const NativeLoop* code = r.hooks.timing || t % 2 ? nullptr : native->ready(*this)) {
       done = in_code.run(r, *code, all, runtime::Stop::kSteps);
     } else {
       turns.one(r, t);

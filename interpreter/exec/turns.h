@@ -45,8 +45,8 @@ class Room {
 // enough for that to pay.
 class NativeLoop {
  public:
-  // After so many turns more.
-  const NativeLoop* ready(const Loop& loop, std::int64_t turns);
+  // Counts one turn more; null until there have been enough.
+  const NativeLoop* ready(const Loop& loop);
   // A place of the table at first: some address of the loop's plans (`even` and `odd` ones of the body, then of the
   // condition), or no address.
   struct Entry {

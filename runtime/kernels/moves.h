@@ -1,7 +1,6 @@
 // Copies of a few short stretches of bytes, or sums with what stands there, prepared: run with pointers only. Loops of
 // small things are made of them.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -48,9 +47,6 @@ struct Moves {
   // The stretches from this one on are where a number says, besides.
   void place(std::size_t first, const Number& number, bool in_result);
 
-  bool plain() const {  // no numbers say where
-    return std::all_of(all.begin(), all.end(), [](const Move& m) { return m.numbers.empty(); });
-  }
   void operator()(void* const* in, void* const* out) const;
 
  private:

@@ -48,9 +48,9 @@ TEST_CASE("outer products, and many small matrices by vectors, are done by eleme
   CHECK(products(of("ik,kj->ji", f32({3, 1}), f32({1, 5}))) == 0);
   CHECK(products(of("bij,bj->bi", f32({20, 3, 4}), f32({20, 4}))) == 0);
   CHECK(products(of("bij,bjk->bik", f32({20, 3, 4}), f32({20, 4, 1}))) == 0);
-  CHECK(products(of("bij,bj->bi", f32({2, 3, 4}), f32({2, 4}))) == 1);       // too few
-  CHECK(products(of("bij,bj->bi", f32({20, 300, 4}), f32({20, 4}))) == 1);   // too large
-  CHECK(products(of("bij,bi->bj", f32({20, 3, 4}), f32({20, 3}))) == 1);     // terms lie apart
+  CHECK(products(of("bij,bj->bi", f32({2, 3, 4}), f32({2, 4}))) == 1);      // too few
+  CHECK(products(of("bij,bj->bi", f32({20, 300, 4}), f32({20, 4}))) == 1);  // too large
+  CHECK(products(of("bij,bi->bj", f32({20, 3, 4}), f32({20, 3}))) == 1);    // terms lie apart
   CHECK(products(of("bij,bjk->bik", f32({20, 3, 4}), f32({20, 4, 2}))) == 1);
   CHECK(products(of("ij,jk->ik", f32({30, 4}), f32({4, 50}))) == 1);
 }
@@ -85,8 +85,8 @@ TEST_CASE("what a turn passes on to another place is a node, what stays is none"
   const GraphRef body = region({f32({3}), f32({3}), f32({3})}, [](Builder& b, const Vars& p) {
     return Vars{p[1], ir::add(b, p[0], p[1]), p[2], p[0]};  // the last one is a row
   });
-  const Graph g = graph({f32({3}), f32({3}), f32({3})},
-                        [&](Builder& b, const Vars& p) { return scan(b, body, {}, p, {}, 4); });
+  const Graph g =
+      graph({f32({3}), f32({3}), f32({3})}, [&](Builder& b, const Vars& p) { return scan(b, body, {}, p, {}, 4); });
   const auto made = transform::with_passed_on(rows(), g);
   REQUIRE(made);
   check_alike(g, *made);
