@@ -1,5 +1,8 @@
 // What loops and products of few elements become before they are lowered; and that values stay.
+#include <algorithm>
+
 #include "interpreter/ir/complex_parts.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 #include "tests/interpreter/lockstep.h"
