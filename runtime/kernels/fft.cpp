@@ -74,47 +74,44 @@ Fourier::Fourier(std::int64_t n, Alone) : n_(n) {
   }
 }
 
-// From x to x, by way of y: the two change places after each pass.
+// From x to y, of elements that are so far apart in x.
 template <class T>
-void Fourier::transform(T** x, T** y, std::int64_t count) const {
-  for (std::int64_t stride = count; const Stage& s : stages_) {
-    const auto run = [&](const auto& turns, auto pass) {
-      const T *re = turns.re.data(), *im = turns.im.data();
-      pass({s.radix, s.rest, stride, x[0], x[1], re + s.radix, im + s.radix, re, im, y[0], y[1]});
-    };
-    if constexpr (sizeof(T) == 8)
-      run(s.wide, vector_table().fourier_f64);
-    else
-      run(s.narrow, vector_table().fourier_f32);
+void Fourier::pass(const Stage& s, std::int64_t stride, std::int64_t apart, T* const* x, T* const* y) const {
+  const auto run = [&](const auto& turns, auto kernel) {
+    const T *re = turns.re.data(), *im = turns.im.data();
+    kernel({s.radix, s.rest, stride, apart, x[0], x[1], re + s.radix, im + s.radix, re, im, y[0], y[1]});
+  };
+  if constexpr (sizeof(T) == 8)
+    run(s.wide, vector_table().fourier_f64);
+  else
+    run(s.narrow, vector_table().fourier_f32);
+}
+
+// From x to x, by way of y: the two change places after each pass. `done`: passes that have been done.
+template <class T>
+void Fourier::transform(T** x, T** y, std::int64_t count, std::size_t done) const {
+  std::int64_t stride = count;
+  for (std::size_t i = 0; i < stages_.size(); stride *= stages_[i++].radix) {
+    if (i < done) continue;
+    pass(stages_[i], stride, stride, x, y);
     std::swap(x[0], y[0]), std::swap(x[1], y[1]);
-    stride *= s.radix;
   }
 }
 
-// Of z = x[even] + i x[odd], transformed, the sum with its mirrored conjugate is twice the even part of what is wanted,
-// and the difference 2i times the odd one.
+// Elements of even and of odd index are the parts of complex lines half as long, which the first pass reads where they
+// lie.
 template <class T>
 void Fourier::by_half(T** x, T** y, std::int64_t count) const {
-  const std::int64_t half = n_ / 2;
-  for (std::int64_t j = 0; j < half; ++j)
-    for (int part : {0, 1}) std::copy_n(y[0] + (2 * j + part) * count, count, x[part] + j * count);
-  half_->transform(x, y, count);
-  for (std::int64_t k = 0; k <= half; ++k) {
-    const std::int64_t at = k % half * count, mirrored = (half - k) % half * count;
-    const auto c = static_cast<T>(turns_.re[static_cast<std::size_t>(k)]),
-               s = static_cast<T>(turns_.im[static_cast<std::size_t>(k)]);
-    const T *zr = x[0] + at, *zi = x[1] + at, *wr = x[0] + mirrored, *wi = x[1] + mirrored;
-    T *re = y[0] + k * count, *im = y[1] + k * count;
-    T *other_re = y[0] + (n_ - k) % n_ * count, *other_im = y[1] + (n_ - k) % n_ * count;
-#pragma GCC ivdep
-    for (std::int64_t q = 0; q < count; ++q) {
-      const T even_re = (zr[q] + wr[q]) / 2, even_im = (zi[q] - wi[q]) / 2, odd_re = (zi[q] + wi[q]) / 2,
-              odd_im = (wr[q] - zr[q]) / 2;
-      const T sum_re = even_re + (odd_re * c - odd_im * s), sum_im = even_im + (odd_im * c + odd_re * s);
-      other_re[q] = sum_re, other_im[q] = T{} - sum_im;
-      re[q] = sum_re, im[q] = sum_im;
-    }
-  }
+  T* const parts[] = {y[0], y[0] + count};
+  if (half_->stages_.empty())
+    for (const int part : {0, 1}) std::copy_n(parts[part], count, x[part]);
+  else
+    half_->pass(half_->stages_[0], count, 2 * count, parts, x);
+  half_->transform(x, y, count, 1);
+  if constexpr (sizeof(T) == 8)
+    vector_table().fourier_halves_f64({n_ / 2, count, x[0], x[1], turns_.re.data(), turns_.im.data(), y[0], y[1]});
+  else
+    vector_table().fourier_halves_f32({n_ / 2, count, x[0], x[1], turns_.re.data(), turns_.im.data(), y[0], y[1]});
   std::swap(x[0], y[0]), std::swap(x[1], y[1]);
 }
 

@@ -31,7 +31,9 @@ class Fourier {
   template <class T, class W>
   void groups(const View* in, const View* out, std::int64_t lanes, std::int64_t lo, std::int64_t hi) const;
   template <class T>
-  void transform(T** x, T** y, std::int64_t count) const;
+  void pass(const Stage& s, std::int64_t stride, std::int64_t apart, T* const* x, T* const* y) const;
+  template <class T>
+  void transform(T** x, T** y, std::int64_t count, std::size_t done = 0) const;
   template <class T>
   void by_half(T** x, T** y, std::int64_t count) const;
   void by_chirp(double** x, double** y, std::int64_t count) const;

@@ -44,6 +44,8 @@ bool gemm_small_f32(const Gemm& g);
 bool gemm_small_f64(const Gemm& g);
 void fourier_f32(const FourierPass<float>& pass);
 void fourier_f64(const FourierPass<double>& pass);
+void fourier_halves_f32(const FourierHalves<float>& lines);
+void fourier_halves_f64(const FourierHalves<double>& lines);
 #if defined(__AVX512F__)
 inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 18;
 inline constexpr bool kPackedAlike = true;

@@ -7,8 +7,8 @@ namespace {
 template <class T>
 void two(const FourierPass<T>& f) {
   for (std::int64_t p = 0; p < f.rest; ++p) {
-    const std::int64_t a = f.stride * p, o = 2 * f.stride * p;
-    const T *ar = f.xr + a, *ai = f.xi + a, *br = ar + f.stride * f.rest, *bi = ai + f.stride * f.rest;
+    const std::int64_t a = f.apart * p, o = 2 * f.stride * p;
+    const T *ar = f.xr + a, *ai = f.xi + a, *br = ar + f.apart * f.rest, *bi = ai + f.apart * f.rest;
     T *sr = f.yr + o, *si = f.yi + o, *tr = sr + f.stride, *ti = si + f.stride;
     const T cr = f.wr[2 * p + 1], ci = f.wi[2 * p + 1];
 #pragma GCC ivdep
@@ -22,9 +22,9 @@ void two(const FourierPass<T>& f) {
 
 template <class T>
 void four(const FourierPass<T>& f) {
-  const std::int64_t step = f.stride * f.rest, side = f.stride;
+  const std::int64_t step = f.apart * f.rest, side = f.stride;
   for (std::int64_t p = 0; p < f.rest; ++p) {
-    const T *xr = f.xr + side * p, *xi = f.xi + side * p, *cr = f.wr + 4 * p, *ci = f.wi + 4 * p;
+    const T *xr = f.xr + f.apart * p, *xi = f.xi + f.apart * p, *cr = f.wr + 4 * p, *ci = f.wi + 4 * p;
     T *r = f.yr + 4 * side * p, *m = f.yi + 4 * side * p;
     const T c1 = cr[1], s1 = ci[1], c2 = cr[2], s2 = ci[2], c3 = cr[3], s3 = ci[3];
 #pragma GCC ivdep
@@ -49,12 +49,12 @@ void odd(const FourierPass<T>& f, std::int64_t p, std::int64_t q) {
   constexpr std::int64_t kMostPairs = 6;  // of radix 13
   T sum_re[kMostPairs][N], sum_im[kMostPairs][N], less_re[kMostPairs][N], less_im[kMostPairs][N];
   const std::int64_t pairs = f.radix / 2;
-  const T *xr = f.xr + q + f.stride * p, *xi = f.xi + q + f.stride * p;
+  const T *xr = f.xr + q + f.apart * p, *xi = f.xi + q + f.apart * p;
   T first_re[N], first_im[N];
 #pragma GCC ivdep
   for (int i = 0; i < N; ++i) first_re[i] = xr[i], first_im[i] = xi[i];
   for (std::int64_t k = 0; k < pairs; ++k) {
-    const std::int64_t one = f.stride * f.rest * (k + 1), other = f.stride * f.rest * (f.radix - k - 1);
+    const std::int64_t one = f.apart * f.rest * (k + 1), other = f.apart * f.rest * (f.radix - k - 1);
 #pragma GCC ivdep
     for (int i = 0; i < N; ++i) {
       sum_re[k][i] = xr[one + i] + xr[other + i], sum_im[k][i] = xi[one + i] + xi[other + i];
@@ -105,8 +105,32 @@ void pass(const FourierPass<T>& f) {
   f.radix == 4 ? four(f) : f.radix == 2 ? two(f) : all_odd(f);
 }
 
+// The sum of z with its mirrored conjugate is twice the even part of what is wanted, the difference 2i times the odd
+// one.
+template <class T>
+void halves(const FourierHalves<T>& f) {
+  const std::int64_t n = 2 * f.half;
+  for (std::int64_t k = 0; k <= f.half; ++k) {
+    const std::int64_t at = k % f.half * f.count, mirrored = (f.half - k) % f.half * f.count;
+    const auto c = static_cast<T>(f.turn_re[k]), s = static_cast<T>(f.turn_im[k]);
+    const T *zr = f.zr + at, *zi = f.zi + at, *wr = f.zr + mirrored, *wi = f.zi + mirrored;
+    T *re = f.re + k * f.count, *im = f.im + k * f.count;
+    T *other_re = f.re + (n - k) % n * f.count, *other_im = f.im + (n - k) % n * f.count;
+#pragma GCC ivdep
+    for (std::int64_t q = 0; q < f.count; ++q) {
+      const T even_re = (zr[q] + wr[q]) / 2, even_im = (zi[q] - wi[q]) / 2, odd_re = (zi[q] + wi[q]) / 2,
+              odd_im = (wr[q] - zr[q]) / 2;
+      const T sum_re = even_re + (odd_re * c - odd_im * s), sum_im = even_im + (odd_im * c + odd_re * s);
+      other_re[q] = sum_re, other_im[q] = T{} - sum_im;
+      re[q] = sum_re, im[q] = sum_im;
+    }
+  }
+}
+
 }  // namespace
 
+void fourier_halves_f32(const FourierHalves<float>& f) { halves(f); }
+void fourier_halves_f64(const FourierHalves<double>& f) { halves(f); }
 void fourier_f32(const FourierPass<float>& f) { pass(f); }
 void fourier_f64(const FourierPass<double>& f) { pass(f); }
 

@@ -53,7 +53,9 @@ const VectorTable& table() {
                               kSmallProduct,
                               kPackedAlike,
                               fourier_f32,
-                              fourier_f64};
+                              fourier_f64,
+                              fourier_halves_f32,
+                              fourier_halves_f64};
   return it;
 }
 

@@ -35,8 +35,19 @@ struct Gemm {
 template <class T>
 struct FourierPass {
   std::int64_t radix, rest, stride;  // stride: elements side by side that are treated alike
+  std::int64_t apart;                // from such elements of x to the next ones
   const T *xr, *xi, *wr, *wi, *root_re, *root_im;
   T *yr, *yi;
+};
+
+// Of z = x[even] + i x[odd] of real lines, transformed, to their transforms: `count` lines side by side, of twice
+// `half` elements; the turns of k of these.
+template <class T>
+struct FourierHalves {
+  std::int64_t half, count;
+  const T *zr, *zi;
+  const double *turn_re, *turn_im;
+  T *re, *im;
 };
 
 // Of floats narrower than f32: memory to f32 and back, and rounding in f32; of i4, which is held as i8, rounding alone.
@@ -87,6 +98,8 @@ struct VectorTable {
   bool packed_alike;   // the others give an element the same bits
   void (*fourier_f32)(const FourierPass<float>&);
   void (*fourier_f64)(const FourierPass<double>&);
+  void (*fourier_halves_f32)(const FourierHalves<float>&);
+  void (*fourier_halves_f64)(const FourierHalves<double>&);
 };
 
 inline constexpr std::int64_t kReduceRun = 1024, kPlaces = 4;
