@@ -1,5 +1,6 @@
-// Products that are better done element by element: those that sum nothing (outer products), and those of many small
-// matrices by vectors, whose terms lie one after the other, which are sums of short rows.
+// Products that are better done element by element: those that sum nothing (outer products), those of many matrices of
+// 2 x 2, and those of many small matrices by vectors, whose terms lie one after the other, which are sums of short
+// rows.
 #include <algorithm>
 #include <string>
 
@@ -75,8 +76,9 @@ class Elements {
       return long_ones.ends_with(summed);
     };
     const bool last = ends(spec.x, x) && ends(spec.y, y);
-    const bool by_vector = (one == 1 || other == 1) && std::max(one, other) * terms <= kShortCall && both >= kManyCalls;
-    return last && by_vector ? std::optional(summed) : std::nullopt;
+    const bool by_vector = last && (one == 1 || other == 1) && std::max(one, other) * terms <= kShortCall;
+    const bool tiny = summed.size() == 1 && terms == 2 && one <= 2 && other <= 2;
+    return both >= kManyCalls && (by_vector || tiny) ? std::optional(summed) : std::nullopt;
   }
 
   // Its dimensions in the order of these letters, 1 where it lacks one.
@@ -92,9 +94,23 @@ class Elements {
     const Var turned = std::is_sorted(perm.begin(), perm.end()) ? v : ir::transpose(b_, v, perm);
     return b_.type(turned).shape == shape ? turned : ir::reshape(b_, turned, shape);
   }
+  // Of a sum over one letter the i-th term.
+  Var term(const Node& n, const ir::ContractSpec& spec, char summed, std::int64_t i) {
+    const auto part = [&](Var v, std::string_view letters) {
+      Shape from(letters.size(), 0), to = b_.type(v).shape;
+      const std::size_t d = letters.find(summed);
+      from[d] = i, to[d] = i + 1;
+      const Var one = b_.emit1(*core_.slice, {v}, {{"start", from}, {"limit", to}, {"step", Shape(from.size(), 1)}});
+      return spread(one, letters, std::string(spec.out) + summed);
+    };
+    const Var x = part(now_[n.inputs[0]], spec.x), y = part(now_[n.inputs[1]], spec.y);
+    return ir::reshape(b_, ir::mul(b_, x, y), g_.type(n.outputs[0]).shape);
+  }
   Var made(const Node& n, const std::string& summed) {
     const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
     const std::string order = std::string(spec.out) + summed;
+    if (summed.size() == 1 && size(spec.x, n.inputs[0], summed[0]) == 2)
+      return ir::add(b_, term(n, spec, summed[0], 0), term(n, spec, summed[0], 1));
     const Var x = spread(now_[n.inputs[0]], spec.x, order), y = spread(now_[n.inputs[1]], spec.y, order);
     const Var product = ir::mul(b_, x, y);
     const Shape& shape = g_.type(n.outputs[0]).shape;

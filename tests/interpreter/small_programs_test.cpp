@@ -51,6 +51,8 @@ TEST_CASE("outer products, and many small matrices by vectors, are done by eleme
   CHECK(products(of("ik,kj->ji", f32({3, 1}), f32({1, 5}))) == 0);
   CHECK(products(of("bij,bj->bi", f32({20, 3, 4}), f32({20, 4}))) == 0);
   CHECK(products(of("bij,bjk->bik", f32({20, 3, 4}), f32({20, 4, 1}))) == 0);
+  CHECK(products(of("bij,bjk->bik", f32({20, 2, 2}), f32({20, 2, 2}))) == 0);
+  CHECK(products(of("bji,bkj->bki", f32({20, 2, 2}), f32({20, 2, 2}))) == 0);
   CHECK(products(of("bij,bj->bi", f32({2, 3, 4}), f32({2, 4}))) == 1);      // too few
   CHECK(products(of("bij,bj->bi", f32({20, 300, 4}), f32({20, 4}))) == 1);  // too large
   CHECK(products(of("bij,bi->bj", f32({20, 3, 4}), f32({20, 3}))) == 1);    // terms lie apart
