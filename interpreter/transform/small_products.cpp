@@ -18,7 +18,7 @@ using ir::Node;
 using ir::Var;
 using runtime::Shape;
 
-constexpr std::int64_t kShortCall = 256;  // elements of a matrix; a call of its own takes as long as so many
+constexpr std::int64_t kShortCall = 256;  // elements, for which a call of its own takes no longer
 constexpr std::int64_t kManyCalls = 16;   // of them
 
 class Elements {
@@ -68,7 +68,7 @@ class Elements {
       const bool in_x = spec.x.find(c) != std::string_view::npos, in_y = spec.y.find(c) != std::string_view::npos;
       (in_x && in_y ? both : in_x ? one : other) *= std::max(size(spec.x, x, c), size(spec.y, y, c));
     }
-    if (terms == 1) return summed;
+    if (terms == 1) return both * one * other > kShortCall ? std::optional(summed) : std::nullopt;
     const auto ends = [&](std::string_view letters, Var v) {  // with what is summed, but for dimensions of one element
       std::string long_ones;
       for (const char c : letters)
