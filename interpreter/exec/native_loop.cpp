@@ -143,8 +143,9 @@ class Maker {
     const Places& at;
   };
   static bool near(const runtime::Moves& moves) {
+    constexpr std::size_t kLong = 1 << 20;  // bytes that are worth several threads
     return std::all_of(moves.all.begin(), moves.all.end(), [](const runtime::Moves::Move& m) {
-      return m.from < kFarthest && m.to < kFarthest &&
+      return m.bytes <= kLong && m.from < kFarthest && m.to < kFarthest &&
              std::all_of(m.numbers.begin(), m.numbers.end(), [](const auto& n) { return n.at < kFarthest; });
     });
   }
