@@ -14,6 +14,7 @@
 #include "interpreter/transform/distinct.h"
 #include "interpreter/transform/regions.h"
 #include "runtime/array/stop.h"
+#include "runtime/kernels/element_program.h"
 
 namespace shard::exec {
 namespace {
@@ -287,8 +288,7 @@ class Fusion {
   // Programs of few elements are one, though they may have nothing in common: in bodies of small loops, where no array
   // waits for them.
   void join_small() {
-    constexpr std::size_t kHomes = 4;   // programs that others between them keep apart
-    constexpr std::int64_t kFew = 256;  // elements
+    constexpr std::size_t kHomes = 4;  // programs that others between them keep apart
     if (std::any_of(g_.types.begin(), g_.types.end(),
                     [](const ir::Type& t) { return runtime::numel(t.shape) > kMany; }))
       return;
@@ -296,8 +296,9 @@ class Fusion {
     for (std::size_t i = g_.nodes.size(); i-- > 0;) {
       const int group = group_[i];
       const auto& points = points_[static_cast<std::size_t>(group)];
-      if (!points || points->row || runtime::numel(points->shape) > kFew || again(static_cast<int>(i)) ||
-          !program(static_cast<std::size_t>(group)) || std::find(homes.begin(), homes.end(), group) != homes.end())
+      if (!points || points->row || runtime::numel(points->shape) > runtime::kFewElements ||
+          again(static_cast<int>(i)) || !program(static_cast<std::size_t>(group)) ||
+          std::find(homes.begin(), homes.end(), group) != homes.end())
         continue;
       const auto home = std::find_if(homes.begin(), homes.end(), [&](int h) {
         const auto& its = *points_[static_cast<std::size_t>(h)];

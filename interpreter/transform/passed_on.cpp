@@ -6,6 +6,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
+#include "runtime/kernels/element_program.h"
 
 namespace shard::transform {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using ir::Graph;
 using ir::Node;
 using ir::Var;
-
-constexpr std::int64_t kPassed = 256;  // elements, which are one program's
 
 // The results of the loop's body, by index, that are parameters of other places.
 std::vector<std::size_t> passed_on(const Node& n, std::size_t body) {
@@ -26,7 +25,8 @@ std::vector<std::size_t> passed_on(const Node& n, std::size_t body) {
       const auto at = std::find(g.params.begin(), g.params.end(), v);
       const bool own = e.carried() && at != g.params.end() &&
                        static_cast<std::size_t>(at - g.params.begin()) == e.params.back().index;
-      const bool held = runtime::size_of(g.type(v).dtype) == 4 && runtime::numel(g.type(v).shape) <= kPassed;
+      const bool held =
+          runtime::size_of(g.type(v).dtype) == 4 && runtime::numel(g.type(v).shape) <= runtime::kFewElements;
       if (r.region == body && at != g.params.end() && !own && held) out.push_back(r.index);
     }
   return out;

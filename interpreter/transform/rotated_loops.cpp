@@ -6,6 +6,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
+#include "runtime/kernels/element_program.h"
 
 namespace shard::transform {
 namespace {
@@ -17,8 +18,7 @@ using ir::Var;
 using ir::Vars;
 
 bool rotates(const Node& n) {
-  constexpr std::int64_t kFew = 256;  // elements, which are one program's
-  const auto few = [](const ir::Type& t) { return runtime::numel(t.shape) <= kFew; };
+  const auto few = [](const ir::Type& t) { return runtime::numel(t.shape) <= runtime::kFewElements; };
   return !n.regions.empty() && ir::region_edges(n).verdict && !n.regions[0]->nodes.empty() &&
          std::all_of(n.regions.begin(), n.regions.end(), [&](const GraphRef& g) {
            return !has_effects(*g) && std::all_of(g->types.begin(), g->types.end(), few);

@@ -349,7 +349,7 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
       o.lanes = std::exchange(scratch_bytes, scratch_bytes + Leaves::kLanes * 8);
       least = std::lcm(leaves.together(count), row);
     }
-  few = count <= kFew && row == 1 && slot.size() <= kFewRegisters && slot_bytes * few_room() <= kFewBytes &&
+  few = count <= kFewElements && row == 1 && slot.size() <= kFewRegisters && slot_bytes * few_room() <= kFewBytes &&
         std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; }) &&
         std::all_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.lines.length == 0 && !o.reduce; });
   for (const Constant& c : constants)

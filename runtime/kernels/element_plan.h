@@ -72,7 +72,6 @@ struct ElementPlan {
   static constexpr std::int64_t kPart = 256;  // elements of a long row that steps without reductions take at a time
   static constexpr std::int64_t kLeastTile = 16;
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
-  static constexpr std::int64_t kFew = 256;
   static constexpr std::size_t kFewBytes = 16 * 1024;  // of their slots
   static constexpr std::size_t kFewRegisters = 128;
   static constexpr std::size_t kCycles = 8;                           // inputs at most
@@ -81,7 +80,7 @@ struct ElementPlan {
   std::int64_t count = 1, tile = kTile;
   std::int64_t least = 1;  // elements, or a multiple, that one thread does all of
   std::int64_t row = 1;    // elements of a row; a tile is of whole rows
-  // There are at most kFew elements, as in loops of small things, and nothing is to be brought together: then `filled`
+  // There are at most kFewElements, and nothing is to be brought together: then `filled`
   // has each constant for all of them.
   bool few = false;
   std::vector<unsigned char> filled;

@@ -28,6 +28,9 @@ struct Instr {
   bool repeat = false;                 // in place of the code: each element of `a` along its row
 };
 
+// A program of no more elements, as in loops of small things, is done at once: it has code that turns of a loop call.
+inline constexpr std::int64_t kFewElements = 256;
+
 struct ElementProgram {
   std::vector<DType> registers;       // type of each register
   std::vector<std::uint16_t> inputs;  // register that input i is loaded into
