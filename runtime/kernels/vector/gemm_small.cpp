@@ -124,7 +124,7 @@ bool filled_up(const Gemm& g) {
   alignas(64) T w[kMost], c[kRows * kWide];
   for (std::int64_t p = 0; p < g.k; ++p) {
     const T* from = static_cast<const T*>(g.w) + p * g.w_row;
-    std::fill(std::copy_n(from, g.n, w + p * n), w + (p + 1) * n, T{0});
+    for (std::int64_t j = 0; j < n; ++j) w[p * n + j] = j < g.n ? from[j] : T{0};
   }
   for (std::int64_t i = 0; i < g.m; i += kRows) {
     const std::int64_t rows = std::min(kRows, g.m - i);
