@@ -48,8 +48,8 @@ class Simplifier {
         if (const Node& old = b_.graph().nodes[it->second]; equals(old, n, inputs, regions))
           return now_.become(n.outputs, old.outputs);
     }
-    now_.node(n, inputs, n.attrs, std::move(regions));
-    if (n.op == core_.complex_pair) parts_[now_[n.outputs[0]].id] = inputs;
+    now_.node(n, std::move(inputs), n.attrs, std::move(regions));
+    if (n.op == core_.complex_pair) pairs_.emplace(now_[n.outputs[0]].id, b_.size() - 1);
     if (!effects) known_.emplace(hash, b_.size() - 1);
   }
 
@@ -72,9 +72,10 @@ class Simplifier {
     if (n.op == core_.convert || n.op == core_.broadcast_to || n.op == core_.reshape || n.op == core_.slice)
       return same_type(inputs[0]) ? inputs[0] : Var{};
     if (n.op == core_.real_part || n.op == core_.imag_part) {
-      const auto it = parts_.find(inputs[0].id);
-      const Var part = it == parts_.end() ? Var{} : it->second[n.op == core_.real_part ? 0 : 1];
-      return part.valid() && same_type(part) ? part : Var{};
+      const auto it = pairs_.find(inputs[0].id);
+      if (it == pairs_.end()) return {};
+      const Var part = b_.graph().nodes[it->second].inputs[n.op == core_.real_part ? 0 : 1];
+      return same_type(part) ? part : Var{};
     }
     if (n.op == core_.pad && same_type(inputs[0])) {
       const ir::Pairs& widths = n.attrs.pairs("widths");
@@ -122,7 +123,7 @@ class Simplifier {
   const Graph& g_;
   ir::Builder b_;
   ir::GraphCopy now_;
-  std::unordered_map<std::int32_t, Vars> parts_;             // of the complex numbers that the new graph makes
+  std::unordered_map<std::int32_t, std::size_t> pairs_;      // complex numbers that are made of parts: the node
   std::unordered_multimap<std::size_t, std::size_t> known_;  // hash -> node of the new graph
 };
 
