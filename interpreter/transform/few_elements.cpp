@@ -5,7 +5,7 @@
 #include <map>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/ir/contract_spec.h"
+#include "interpreter/transform/float_product.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
@@ -115,34 +115,18 @@ class Apart {
     return true;
   }
 
-  // A product of whole arrays of floats that are computed with as they are held.
-  bool is_product(const Node& n) const {
-    if (n.op != core_.contract || n.attrs.has("out")) return false;
-    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
-    const auto all_of = [&](std::string_view letters, Var v) {
-      const runtime::DType t = g_.type(v).dtype;
-      return letters.size() == g_.type(v).shape.size() && (t == runtime::DType::F32 || t == runtime::DType::F64);
-    };
-    return all_of(spec.x, n.inputs[0]) && all_of(spec.y, n.inputs[1]) && all_of(spec.out, n.outputs[0]);
-  }
   // How many terms its sums have together; 0: more than a few, or it is no such product.
   std::int64_t terms(const Node& n) const {
-    if (!is_product(n)) return 0;
+    const auto product = float_product(core_, g_, n);
+    if (!product) return 0;
     std::int64_t all = 1;
-    for (const auto& [letter, size] : sizes(n)) all *= size;
+    for (const auto& [letter, size] : product->size) all *= size;
     return all <= kFewTerms ? all : 0;
   }
   // Of two vectors.
   bool is_dot(const Node& n) const {
-    return is_product(n) && g_.type(n.outputs[0]).shape.empty() && g_.type(n.inputs[0]).shape.size() == 1 &&
-           count(n.inputs[0]) > kFew && count(n.inputs[0]) <= kRow;
-  }
-  std::map<char, std::int64_t> sizes(const Node& n) const {
-    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
-    std::map<char, std::int64_t> out;
-    for (const auto& [letters, v] : {std::pair(spec.x, n.inputs[0]), {spec.y, n.inputs[1]}})
-      for (std::size_t d = 0; d < letters.size(); ++d) out[letters[d]] = g_.type(v).shape[d];
-    return out;
+    return float_product(core_, g_, n) && g_.type(n.outputs[0]).shape.empty() &&
+           g_.type(n.inputs[0]).shape.size() == 1 && count(n.inputs[0]) > kFew && count(n.inputs[0]) <= kRow;
   }
   // One of all, by pairs, which wait less for one another.
   Var joined(Vars all, const ir::OpDef& op) {
@@ -171,8 +155,7 @@ class Apart {
       return any_ = true;
     }
     if (terms(n) == 0) return false;
-    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
-    const auto size = sizes(n);
+    const auto [spec, size] = *float_product(core_, g_, n);
     std::string summed;
     for (const auto& [letter, many] : size)
       if (spec.out.find(letter) == std::string_view::npos) summed += letter;

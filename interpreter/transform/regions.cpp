@@ -141,6 +141,22 @@ std::optional<Graph> with_regions(const Graph& g, const std::function<std::optio
   return out;
 }
 
+Graph with_nodes_made(const ir::OpTable& table, const Graph& g, const std::function<bool(const Node&)>& chosen,
+                      const std::function<Vars(ir::Builder&, const Node&, const Vars&)>& make) {
+  ir::Builder b = builder_like(table, g);
+  ir::GraphCopy now(b, g);
+  now.params();
+  for (const Node& n : g.nodes) {
+    if (!chosen(n)) {
+      now.node(n);
+      continue;
+    }
+    const ir::SpanScope scope(b, n.span);
+    now.become(n.outputs, make(b, n, now(n.inputs)));
+  }
+  return now.finish();
+}
+
 bool has_regions(const Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return !n.regions.empty(); });
 }

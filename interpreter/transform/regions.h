@@ -34,6 +34,10 @@ ir::Graph extract(const ir::OpTable& table, const ir::Graph& g, std::span<const 
 std::optional<ir::Graph> with_regions(const ir::Graph& g,
                                       const std::function<std::optional<ir::Graph>(const ir::Graph&)>& change);
 bool has_regions(const ir::Graph& g);
+// The graph with what `make` gives, from what the operands have become, in place of the nodes that `chosen` says.
+ir::Graph with_nodes_made(const ir::OpTable& table, const ir::Graph& g,
+                          const std::function<bool(const ir::Node&)>& chosen,
+                          const std::function<ir::Vars(ir::Builder&, const ir::Node&, const ir::Vars&)>& make);
 ir::Graph without_dead_code(const ir::OpTable& table, ir::Graph g);  // effects stay
 
 // Which values a backward part must be handed. `late`: values that only the backward part has; `results`: those that it

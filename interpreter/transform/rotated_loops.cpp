@@ -38,14 +38,14 @@ Vars rotated(ir::Builder& b, const Node& n, const Vars& in) {
   ir::Builder turn = builder_like(b.table(), body), look = builder_like(b.table(), condition);
   Vars known, round;
   for (std::size_t i = 0; i < in.size(); ++i) (i < consts ? known : round).push_back(turn.param(b.type(in[i])));
-  const Var found = turn.param(condition.type(condition.results[0]));
-  static_cast<void>(found);  // it is true
+  const ir::Type truth = condition.type(condition.results[0]);
+  turn.param(truth);  // unread: there is this turn
   Vars operands(known.begin() + static_cast<std::ptrdiff_t>(wiring.cond_consts), known.end());
   operands.insert(operands.end(), round.begin(), round.end());
   Vars results = turn.inline_graph(body, operands);
   results.push_back(asked(turn, known, results));
   for (std::size_t i = consts; i < in.size(); ++i) look.param(b.type(in[i]));
-  const Var verdict = look.param(condition.type(condition.results[0]));
+  const Var verdict = look.param(truth);
 
   Vars now = in;
   now.push_back(asked(b, in, Vars(in.begin() + static_cast<std::ptrdiff_t>(consts), in.end())));
@@ -55,26 +55,12 @@ Vars rotated(ir::Builder& b, const Node& n, const Vars& in) {
   return out;
 }
 
-Graph with_rotated(const ir::OpTable& table, const Graph& g) {
-  ir::Builder b = builder_like(table, g);
-  ir::GraphCopy now(b, g);
-  now.params();
-  for (const Node& n : g.nodes) {
-    const ir::SpanScope scope(b, n.span);
-    if (rotates(n))
-      now.become(n.outputs, rotated(b, n, now(n.inputs)));
-    else
-      now.node(n);
-  }
-  return now.finish();
-}
-
 }  // namespace
 
 std::optional<Graph> with_rotated_loops(const ir::OpTable& table, const Graph& graph) {
   auto out = with_regions(graph, [&](const Graph& region) { return with_rotated_loops(table, region); });
   const Graph& now = out ? *out : graph;
-  if (std::any_of(now.nodes.begin(), now.nodes.end(), rotates)) out = with_rotated(table, now);
+  if (std::any_of(now.nodes.begin(), now.nodes.end(), rotates)) out = with_nodes_made(table, now, rotates, rotated);
   return out;
 }
 

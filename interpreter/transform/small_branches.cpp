@@ -74,19 +74,11 @@ Vars turn_by_turn(ir::Builder& b, const Node& n, const Vars& in) {
 }
 
 Graph made_plain(const ir::OpTable& table, const Graph& g) {
-  ir::Builder b = builder_like(table, g);
-  ir::GraphCopy now(b, g);
-  now.params();
-  for (const Node& n : g.nodes) {
-    if (!plain(g, n)) {
-      now.node(n);
-      continue;
-    }
-    const ir::SpanScope scope(b, n.span);
-    const Vars in = now(n.inputs);
-    now.become(n.outputs, few_turns(n) ? turn_by_turn(b, n, in) : chosen(b, g, n, in));
-  }
-  return now.finish();
+  return with_nodes_made(
+      table, g, [&](const Node& n) { return plain(g, n); },
+      [&](ir::Builder& b, const Node& n, const Vars& in) {
+        return few_turns(n) ? turn_by_turn(b, n, in) : chosen(b, g, n, in);
+      });
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "interpreter/ir/builder.h"
 #include "interpreter/ir/collective.h"
-#include "interpreter/ir/contract_spec.h"
+#include "interpreter/transform/float_product.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
@@ -45,37 +45,28 @@ class Elements {
   }
 
  private:
-  std::int64_t size(std::string_view letters, Var v, char letter) const {
-    const std::size_t d = letters.find(letter);
-    return d == std::string_view::npos ? 1 : g_.type(v).shape[d];
-  }
   // The letters that are summed, if it is such a product.
   std::optional<std::string> sums_of(const Node& n) const {
-    if (n.op != core_.contract || n.attrs.has("out") || sent_[at(n.outputs[0])]) return std::nullopt;
-    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
-    const Var x = n.inputs[0], y = n.inputs[1];
-    const auto whole = [&](std::string_view letters, Var v) {
-      const runtime::DType t = g_.type(v).dtype;
-      return letters.size() == g_.type(v).shape.size() && (t == runtime::DType::F32 || t == runtime::DType::F64);
-    };
-    if (!whole(spec.x, x) || !whole(spec.y, y) || !whole(spec.out, n.outputs[0])) return std::nullopt;
+    const auto product = float_product(core_, g_, n);
+    if (!product || sent_[at(n.outputs[0])]) return std::nullopt;
+    const auto& [spec, size] = *product;
     std::string summed;
     for (const char c : spec.x)
       if (spec.out.find(c) == std::string_view::npos) summed += c;
     std::int64_t terms = 1, both = 1, one = 1, other = 1;
-    for (const char c : summed) terms *= size(spec.x, x, c);
+    for (const char c : summed) terms *= size.at(c);
     for (const char c : spec.out) {
       const bool in_x = spec.x.find(c) != std::string_view::npos, in_y = spec.y.find(c) != std::string_view::npos;
-      (in_x && in_y ? both : in_x ? one : other) *= std::max(size(spec.x, x, c), size(spec.y, y, c));
+      (in_x && in_y ? both : in_x ? one : other) *= size.at(c);
     }
     if (terms == 1) return both * one * other > kShortCall ? std::optional(summed) : std::nullopt;
-    const auto ends = [&](std::string_view letters, Var v) {  // with what is summed, but for dimensions of one element
+    const auto ends = [&, &size = size](std::string_view letters) {  // with it, but for dimensions of one element
       std::string long_ones;
       for (const char c : letters)
-        if (size(letters, v, c) > 1) long_ones += c;
+        if (size.at(c) > 1) long_ones += c;
       return long_ones.ends_with(summed);
     };
-    const bool last = ends(spec.x, x) && ends(spec.y, y);
+    const bool last = ends(spec.x) && ends(spec.y);
     const bool by_vector = last && (one == 1 || other == 1) && std::max(one, other) * terms <= kShortCall;
     const bool tiny = summed.size() == 1 && terms == 2 && one <= 2 && other <= 2;
     return both >= kManyCalls && (by_vector || tiny) ? std::optional(summed) : std::nullopt;
@@ -107,9 +98,9 @@ class Elements {
     return ir::reshape(b_, ir::mul(b_, x, y), g_.type(n.outputs[0]).shape);
   }
   Var made(const Node& n, const std::string& summed) {
-    const ir::ContractSpec spec = ir::read_spec(n.attrs.text("spec"));
+    const auto [spec, size] = *float_product(core_, g_, n);
     const std::string order = std::string(spec.out) + summed;
-    if (summed.size() == 1 && size(spec.x, n.inputs[0], summed[0]) == 2)
+    if (summed.size() == 1 && size.at(summed[0]) == 2)
       return ir::add(b_, term(n, spec, summed[0], 0), term(n, spec, summed[0], 1));
     const Var x = spread(now_[n.inputs[0]], spec.x, order), y = spread(now_[n.inputs[1]], spec.y, order);
     const Var product = ir::mul(b_, x, y);
