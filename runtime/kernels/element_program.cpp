@@ -397,7 +397,7 @@ std::int64_t whole_leaves(const ElementProgram& p, std::span<const View> in, std
   return all && l.length % l.leaf() != 0 ? l.length / l.leaf() * l.leaf() : 0;
 }
 
-// Elements [from, from + n) of a plain view.
+// n elements of a plain view as a line.
 View line_of(const View& v, std::int64_t n) { return {v.dtype, {n}, {is_contiguous(v) ? 1 : 0}, nullptr}; }
 
 }  // namespace

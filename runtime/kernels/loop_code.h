@@ -3,7 +3,6 @@
 // in the table, and fills the table before a run.
 #pragma once
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <variant>
 #include <vector>
