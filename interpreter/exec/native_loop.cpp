@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "interpreter/exec/turns.h"
+#include "interpreter/exec/wiring.h"
 #include "runtime/kernels/moves.h"
 
 namespace shard::exec {
@@ -28,12 +29,18 @@ class Maker {
     std::optional<std::size_t> root;  // of all addresses of the outermost loop's plans, which
     std::int64_t offset = 0;
     std::vector<Drift> drifts = {};  // levels ascend
+    friend Place moved(Place p, std::int64_t bytes) {
+      p.offset += bytes;
+      return p;
+    }
   };
 
   LoopPart::Loop outermost(const ScanLoop& loop) {
-    const auto steps = loop.slot_steps();
+    const std::vector<Place> in(loop.consts + loop.carry + loop.rows), out(loop.carry + loop.stacked);
+    Slots slots(loop.body, 0);  // of places that nobody asks for: how they move is what counts
+    wire(loop, in.data(), out.data(), Place(), slots);
     LoopPart::Loop part;
-    for (const bool odd : {false, true}) half(part, odd, loop.body, roots(loop.body, 0, odd, &steps));
+    for (const bool odd : {false, true}) half(part, odd, loop.body, roots(loop.body, 0, odd, &slots.base[odd]));
     return part;
   }
   LoopPart::Loop outermost(const WhileLoop& loop) {
@@ -84,28 +91,41 @@ class Maker {
     entries_[at] = {p.root, p.offset};
   }
 
-  static Place behind(Place p, std::int64_t bytes) {
-    p.offset += bytes;
-    return p;
-  }
-
   // By place of a plan, where that is: of an outermost one, whose addresses are all at hand (from `first` on those of
-  // even turns, then of odd ones) and move on by so many bytes, by slot; of one inside, whose slots are there.
+  // even turns, then of odd ones) and move on as its slots do; of one inside, whose slots are there.
   using Places = std::vector<Place>;
-  static Places roots(const Plan& plan, std::size_t first, bool odd, const std::vector<std::int64_t>* steps) {
+  static Places roots(const Plan& plan, std::size_t first, bool odd, const std::vector<Place>* slots) {
     Places out;
     for (const Loc& loc : plan.locs) {
       out.push_back({first + (odd ? plan.locs.size() : 0) + out.size()});
-      const std::int64_t step = steps ? (*steps)[static_cast<std::size_t>(loc.slot)] : 0;
-      if (step) out.back().drifts.push_back({0, step});
+      if (slots) out.back().drifts = (*slots)[static_cast<std::size_t>(loc.slot)].drifts;
     }
     return out;
   }
+  // Of a plan in even and in odd turns of the loop of some level.
+  struct Slots {
+    Slots(const Plan& plan, std::size_t loop) : level(loop) {
+      for (Places& b : base) b.resize(plan.slots());
+    }
+    void set(std::size_t slot, const Place& even, const Place& odd) { base[0][slot] = even, base[1][slot] = odd; }
+    void moving(std::size_t slot, Place first, std::int64_t bytes) {
+      if (bytes != 0) first.drifts.push_back({level, bytes});
+      set(slot, first, moved(first, bytes));
+    }
+    void start(const Place& to, const Place& from, std::int64_t bytes) { starts.push_back({to, from, bytes}); }
+    struct Start {
+      Place to, from;
+      std::int64_t bytes;
+    };
+    std::size_t level;
+    Places base[2];
+    std::vector<Start> starts;
+  };
   static Places inside(const Plan& plan, const std::vector<Place>& base) {
     Places out;
     for (const Loc& loc : plan.locs) {
       if (loc.terms != Loc::kNoTerms) throw Unfit();
-      out.push_back(behind(base[static_cast<std::size_t>(loc.slot)], loc.offset));
+      out.push_back(moved(base[static_cast<std::size_t>(loc.slot)], loc.offset));
     }
     return out;
   }
@@ -150,49 +170,24 @@ class Maker {
     });
   }
 
-  // What goes round: where it lies in even and in odd turns.
-  struct Round {
-    Place now, next;
-    bool moves;
-    std::int64_t bytes;
-  };
-  static Round round(const Loop& l, std::size_t i, const Step& s, const std::vector<Place>& at, bool swapped) {
-    const Place own = at[s.ins + i], other = behind(at[s.ins + s.outs], l.buffers[i]);
-    Round r{own, own, !l.in_place[i], l.carry_bytes[i]};
-    if (r.moves) (swapped ? r.now : r.next) = other;
-    return r;
-  }
   LoopPart::Copy copy(const Place& to, const Place& from, std::int64_t bytes) {
     const std::size_t target = entry(to);
     return {target, entry(from), static_cast<std::size_t>(bytes)};
   }
 
-  void loop(Acts& acts, const ScanLoop& l, const Step& s, const std::vector<Place>& at) {
+  std::unique_ptr<LoopPart::Loop> started(const Slots& slots) {
     auto part = std::make_unique<LoopPart::Loop>();
+    for (const Slots::Start& s : slots.starts) part->begin.push_back(copy(s.to, s.from, s.bytes));
+    return part;
+  }
+
+  void loop(Acts& acts, const ScanLoop& l, const Step& s, const std::vector<Place>& at) {
+    Slots slots(l.body, levels_.size());
+    wire(l, at.data(), at.data() + s.ins, at[s.ins + s.outs], slots);
+    auto part = started(slots);
     part->turns = l.length;
     part->counter = blank();
-    const std::vector<std::int64_t> steps = l.slot_steps();
-    std::vector<Round> carried;
-    for (std::size_t i = 0; i < l.carry; ++i) {
-      carried.push_back(round(l, i, s, at, l.length % 2 != 0));  // the last turn writes the result
-      part->begin.push_back(copy(carried[i].now, at[l.consts + i], l.carry_bytes[i]));
-    }
-    for (const bool odd : {false, true}) {
-      std::vector<Place> base(l.body.slots());
-      for (std::size_t i = 0; i < s.ins; ++i) base[1 + i] = at[i];
-      base[l.body.arena_slot()] = at[s.ins + s.outs];
-      for (std::size_t i = 0; i < l.carry; ++i) {
-        base[1 + l.consts + i] = odd ? carried[i].next : carried[i].now;
-        base[l.body.result_slot(i)] = odd ? carried[i].now : carried[i].next;
-      }
-      for (std::size_t i = 0; i < l.stacked; ++i) base[l.body.result_slot(l.carry + i)] = at[s.ins + l.carry + i];
-      for (std::size_t slot = 0; slot < base.size(); ++slot)
-        if (const std::int64_t step = steps[slot]) {
-          base[slot] = behind(base[slot], (l.reverse ? 1 - l.length : 0) * step + (odd ? step : 0));
-          base[slot].drifts.push_back({levels_.size(), step});
-        }
-      half(*part, odd, l.body, inside(l.body, base));
-    }
+    for (const bool odd : {false, true}) half(*part, odd, l.body, inside(l.body, slots.base[odd]));
     acts.push_back(std::move(part));
   }
   void half(LoopPart::Loop& part, bool odd, const Plan& body, const Places& places) {
@@ -202,32 +197,19 @@ class Maker {
   }
 
   void loop(Acts& acts, const WhileLoop& l, const Step& s, const std::vector<Place>& at) {
-    auto part = std::make_unique<LoopPart::Loop>();
-    part->conditional = true;
-    const std::size_t first = l.condition_consts + l.body_consts;
     const Place& mine = at[s.ins + s.outs];
-    std::vector<Round> carried;
+    Slots asked(l.condition, levels_.size()), slots(l.body, levels_.size());
+    wire(l, at.data(), at.data() + s.ins, mine, asked, slots);
+    auto part = started(slots);
+    part->conditional = true;
     for (std::size_t i = 0; i < l.carry; ++i) {
-      carried.push_back(round(l, i, s, at, false));
-      part->begin.push_back(copy(carried[i].now, at[first + i], l.carry_bytes[i]));
-      if (carried[i].moves) part->after_odd.push_back(copy(carried[i].now, carried[i].next, l.carry_bytes[i]));
+      const std::size_t slot = 1 + l.body_consts + i;
+      if (!l.in_place[i]) part->after_odd.push_back(copy(slots.base[0][slot], slots.base[1][slot], l.carry_bytes[i]));
     }
     for (const bool odd : {false, true}) {
-      std::vector<Place> base(l.body.slots()), asked(l.condition.slots());
-      for (std::size_t i = 0; i < l.condition_consts; ++i) asked[1 + i] = at[i];
-      for (std::size_t i = 0; i < l.body_consts; ++i) base[1 + i] = at[l.condition_consts + i];
-      base[l.body.arena_slot()] = mine;
-      asked[l.condition.arena_slot()] = behind(mine, l.condition_at);
-      asked[l.condition.result_slot(0)] = behind(mine, l.verdict);
-      for (std::size_t i = 0; i < l.carry; ++i) {
-        const Round& r = carried[i];
-        base[1 + l.body_consts + i] = odd ? r.next : r.now;
-        base[l.body.result_slot(i)] = odd ? r.now : r.next;
-        asked[1 + l.condition_consts + i] = odd ? r.now : r.next;  // of the next turn
-      }
-      half(*part, odd, l.body, inside(l.body, base));
-      sequence(part->halves[odd].condition, l.condition, inside(l.condition, asked));
-      part->halves[odd].verdict = entry(behind(mine, l.verdict));
+      half(*part, odd, l.body, inside(l.body, slots.base[odd]));
+      sequence(part->halves[odd].condition, l.condition, inside(l.condition, asked.base[!odd]));  // of the next turn
+      part->halves[odd].verdict = entry(moved(mine, l.verdict));
     }
     acts.push_back(std::move(part));
   }
@@ -235,7 +217,7 @@ class Maker {
   std::size_t verdict_of(const Plan& condition, const Places& places) {
     for (std::size_t i = 0; i < places.size(); ++i)
       if (static_cast<std::size_t>(condition.locs[i].slot) == condition.result_slot(0))
-        return entry(behind(places[i], -condition.locs[i].offset));
+        return entry(moved(places[i], -condition.locs[i].offset));
     throw Unfit();
   }
 

@@ -9,6 +9,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
 #include "interpreter/exec/turns.h"
+#include "interpreter/exec/wiring.h"
 #include "runtime/array/array_text.h"
 #include "runtime/kernels/spread.h"
 
@@ -78,14 +79,6 @@ char* bytes_of(void* p) { return static_cast<char*>(p); }
 
 Loop::Loop() : native(std::make_shared<NativeLoop>()) {}
 
-std::vector<std::int64_t> ScanLoop::slot_steps() const {
-  std::vector<std::int64_t> steps(body.slots(), 0);
-  for (std::size_t i = 0; i < rows; ++i) steps[1 + consts + carry + i] = reverse ? -row_step[i] : row_step[i];
-  for (std::size_t i = 0; i < stacked; ++i)
-    steps[body.result_slot(carry + i)] = reverse ? -stacked_step[i] : stacked_step[i];
-  return steps;
-}
-
 namespace {
 
 // Turns in their machine code, an even number or up to the last one; its table is kept from one run to the next.
@@ -109,24 +102,20 @@ class NativeTurns {
   std::vector<void*> table_;
 };
 
+// The slots of `turns`, with what they begin with brought there.
+struct Begun {
+  Turns& turns;
+  void set(std::size_t slot, void* even, void* odd) { turns.set(slot, even, odd); }
+  void moving(std::size_t slot, void* first, std::int64_t bytes) { turns.moving(slot, first, bytes); }
+  void start(void* to, void* from, std::int64_t bytes) { take(to, from, bytes); }
+};
+
 }  // namespace
 
 void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const {
   Turns turns(body);
-  for (std::size_t i = 0; i < consts; ++i) turns.set(1 + i, in[i]);
-  turns.set(body.arena_slot(), mine);
-  for (std::size_t i = 0; i < carry; ++i) {
-    void *now = out[i], *next = now;
-    if (!in_place[i]) (length % 2 ? now : next) = mine + buffers[i];  // the last turn writes the result
-    turns.set(1 + consts + i, now, next);
-    turns.set(body.result_slot(i), next, now);
-    take(now, in[consts + i], carry_bytes[i]);
-  }
-  const auto rows_of = [&](std::size_t slot, void* all, std::int64_t step) {
-    turns.moving(slot, reverse ? moved(all, (length - 1) * step) : all, reverse ? -step : step);
-  };
-  for (std::size_t i = 0; i < rows; ++i) rows_of(1 + consts + carry + i, in[consts + carry + i], row_step[i]);
-  for (std::size_t i = 0; i < stacked; ++i) rows_of(body.result_slot(carry + i), out[carry + i], stacked_step[i]);
+  Begun slots{turns};
+  wire<void*>(*this, in, out, mine, slots);
   turns.begin(r);
   NativeTurns in_code;
   Turns* const all[] = {&turns};
@@ -146,18 +135,8 @@ void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const 
 
 void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const {
   Turns ask(condition), turns(body);
-  for (std::size_t i = 0; i < condition_consts; ++i) ask.set(1 + i, in[i]);
-  for (std::size_t i = 0; i < body_consts; ++i) turns.set(1 + i, in[condition_consts + i]);
-  ask.set(condition.arena_slot(), mine + condition_at);
-  ask.set(condition.result_slot(0), mine + verdict);
-  turns.set(body.arena_slot(), mine);
-  for (std::size_t i = 0; i < carry; ++i) {
-    void *const now = out[i], *const next = in_place[i] ? now : mine + buffers[i];
-    ask.set(1 + condition_consts + i, now, next);
-    turns.set(1 + body_consts + i, now, next);
-    turns.set(body.result_slot(i), next, now);
-    take(now, in[condition_consts + body_consts + i], carry_bytes[i]);
-  }
+  Begun slots{turns};
+  wire<void*>(*this, in, out, mine, ask, slots);
   ask.begin(r);
   turns.begin(r);
   NativeTurns in_code;

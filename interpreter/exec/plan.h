@@ -99,7 +99,6 @@ struct ScanLoop : Loop {
   std::int64_t length = 0;
   bool reverse = false;
   std::vector<std::int64_t> row_step, stacked_step;  // bytes
-  std::vector<std::int64_t> slot_steps() const;      // by slot of the body: bytes from one turn to the next
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
   bool shown_to(ControlReader& to) const override { return to.read(*this), true; }
 };

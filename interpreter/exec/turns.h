@@ -71,9 +71,8 @@ class Turns {
  public:
   explicit Turns(const Plan& plan)
       : plan_(plan), slots_(plan.slots()), base_(2 * slots_), step_(slots_), at_(2 * plan.locs.size()) {}
-  // Where a slot lies in turn 0 and in turn 1, or in all; and one that moves on by so many bytes a turn.
+  // Where a slot lies in turn 0 and in turn 1; and one that moves on by so many bytes a turn.
   void set(std::size_t slot, void* even, void* odd) { base_[slot] = even, base_[slots_ + slot] = odd; }
-  void set(std::size_t slot, void* all) { set(slot, all, all); }
   void moving(std::size_t slot, void* first, std::int64_t bytes) {
     set(slot, first, moved(first, bytes));
     step_[slot] = bytes;
