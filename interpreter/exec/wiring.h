@@ -31,7 +31,8 @@ void wire(const ScanLoop& l, const At* in, const At* out, At mine, Slots& slots)
 template <class At, class Asked, class Slots>
 void wire(const WhileLoop& l, const At* in, const At* out, At mine, Asked& asked, Slots& slots) {
   for (std::size_t i = 0; i < l.condition_consts; ++i) asked.set(1 + i, in[i], in[i]);
-  for (std::size_t i = 0; i < l.body_consts; ++i) slots.set(1 + i, in[l.condition_consts + i], in[l.condition_consts + i]);
+  for (std::size_t i = 0; i < l.body_consts; ++i)
+    slots.set(1 + i, in[l.condition_consts + i], in[l.condition_consts + i]);
   const At arena = moved(mine, l.condition_at), verdict = moved(mine, l.verdict);
   asked.set(l.condition.arena_slot(), arena, arena);
   asked.set(l.condition.result_slot(0), verdict, verdict);
