@@ -259,11 +259,67 @@ void blocks(const Product& p) {
       p.stop);
 }
 
+// Long sums of few columns where `a` is transposed, which is what a layer's gradient asks for: its blocks would be too
+// few for the threads. Not by rows, as above.
+bool has_long_sums(const Product& p) { return p.batch.rank == 0 && p.a.row == 1 && p.n <= 128 && p.k >= 8192; }
+
+template <class T>
+void add_parts(const T* part, std::int64_t parts, std::int64_t n, T* sum) {
+  std::copy_n(part, n, sum);
+  for (std::int64_t i = 1; i < parts; ++i)
+    for (std::int64_t j = 0; j < n; ++j) sum[j] += part[i * n + j];
+}
+
+// Each sum by parts of its terms, which are a batch of products, and those added in order.
+void long_sums(const Product& p, std::int64_t item) {
+  constexpr std::int64_t kTerms = 4096, kParts = 64, kMost = std::int64_t{1} << 22;  // elements of all parts
+  const std::int64_t terms = std::max(kTerms, up((p.k + kParts - 1) / kParts, 8)), whole = p.k / terms,
+                     rest = p.k % terms, parts = whole + (rest > 0 ? 1 : 0), sum = p.type == DType::F64 ? 8 : 4;
+  const std::int64_t most = std::clamp(kMost / (p.n * parts) / 64 * 64, std::int64_t{64}, up(p.m, 64));
+  const Memory memory = scratch((parts + 1) * std::min(most, p.m) * p.n, static_cast<std::size_t>(sum));
+  for (std::int64_t i = 0; i < p.m; i += most) {
+    Product some = p;
+    some.m = std::min(most, p.m - i), some.k = terms;
+    some.a.data += i * item;
+    some.out = memory.get(), some.out_row = p.n, some.round = nullptr, some.item = sum;
+    const std::int64_t count = some.m * p.n;
+    Product last = some;
+    some.batch.add(whole, {terms * p.a.col, terms * p.w.row, count});
+    blocks(some);
+    if (rest > 0) {
+      last.k = rest;
+      last.a.data += whole * terms * p.a.col * item;
+      last.w.data += whole * terms * p.w.row * item;
+      last.out += whole * count * sum;
+      blocks(last);
+    }
+    unsigned char* const total = memory.get() + parts * count * sum;
+    if (sum == 8)
+      add_parts(reinterpret_cast<const double*>(memory.get()), parts, count, reinterpret_cast<double*>(total));
+    else
+      add_parts(reinterpret_cast<const float*>(memory.get()), parts, count, reinterpret_cast<float*>(total));
+    for (std::int64_t r = 0; r < some.m; ++r) {
+      unsigned char* const to = p.out + (i + r) * p.out_row * p.item;
+      const unsigned char* const from = total + r * p.n * sum;
+      if (p.round)
+        p.round(reinterpret_cast<const float*>(from), nullptr, nullptr, to, p.n);
+      else
+        std::memcpy(to, from, static_cast<std::size_t>(p.n * sum));
+    }
+  }
+}
+
+// Each operand has a stride of 1.
+void in_order(const Product& p) {
+  if (has_long_sums(p)) return long_sums(p, static_cast<std::int64_t>(size_of(p.type)));
+  blocks(p);
+}
+
 void floats(Product p) {
   Memory a, w;
   if (!usable(p.a, p.m, p.k)) a = pack(p, kA, p.m, p.k, false);
   if (!usable(p.w, p.k, p.n)) w = pack(p, kW, p.k, p.n, false);
-  blocks(p);
+  in_order(p);
 }
 
 // Each block of the result is rounded while it is in the cache. Where the machine has no instruction for them, or packs
@@ -274,7 +330,7 @@ void halves(Product p) {
   if (p.type == DType::BF16 && vector_table().gemm_bf16 && p.n * p.k > kWorthPacking) return floats(p);
   const Memory a = pack(p, kA, p.m, p.k, true), w = pack(p, kW, p.k, p.n, true);
   p.type = DType::F32;
-  blocks(p);
+  in_order(p);
 }
 
 Product prepared(const View& a, const View& w, const View& out) {
@@ -336,7 +392,7 @@ struct MatrixProduct::Impl {
     const bool wide = p.type == DType::F64;
     const std::int64_t item = wide ? 8 : 4;
     if ((wide || p.type == DType::F32) && p.m > 0 && p.k > 0 && p.batch.rank == 0 && p.m * p.n * p.k <= kLittle &&
-        usable(p.a, p.m, p.k) && usable(p.w, p.k, p.n) && is_small(p, item) && !far_apart(p, item))
+        usable(p.a, p.m, p.k) && usable(p.w, p.k, p.n) && is_small(p, item) && !far_apart(p, item) && !has_long_sums(p))
       at_once = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   }
 };

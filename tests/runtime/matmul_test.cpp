@@ -156,6 +156,44 @@ TEST_CASE("batches of several dimensions, and results that lie apart", "[matmul]
   CHECK_THROWS_AS(matmul(a.view(), turned(a.view()), {DType::F32, {2, 2}, {1, 2}, out.data()}), RuntimeError);
 }
 
+TEST_CASE("long sums of few columns, by parts", "[matmul]") {  // the gradient of a layer by its weights
+  for (const auto& [t, m, n, k] :
+       std::vector<std::tuple<DType, std::int64_t, std::int64_t, std::int64_t>>{{DType::F32, 10, 3, 8200},
+                                                                                {DType::F32, 2, 2, 12288},
+                                                                                {DType::F32, 40, 1, 8193},
+                                                                                {DType::F32, 3, 1, 9000},
+                                                                                {DType::F32, 70, 5, 8192},
+                                                                                {DType::F64, 17, 2, 8200},
+                                                                                {DType::F64, 4, 3, 8200},
+                                                                                {DType::BF16, 20, 3, 8200},
+                                                                                {DType::F16, 5, 2, 8200}}) {
+    Array a = random_array(t, {1, m, k}, 1), w = random_array(t, {1, k, n}, 2), all(t, {1, m, n}), one(t, {1, 1, n});
+    check_matmul(turned(a.view()), w.view());
+    {
+      const Alone here;
+      matmul(turned(a.view()), w.view(), all.view());
+    }
+    View row = turned(a.view());
+    row.shape[1] = 1;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {  // alone it has the same bits
+      row.data = a.as<unsigned char>() + i * size_of(t);
+      matmul(row, w.view(), one.view());
+      const std::size_t bytes = static_cast<std::size_t>(n) * size_of(t);
+      CHECK(std::memcmp(one.data(), all.as<unsigned char>() + i * bytes, bytes) == 0);
+    }
+  }
+  Array a = random_array(DType::F32, {1, 700, 8200}, 1), w = random_array(DType::F32, {1, 8200, 10}, 2),
+        all(DType::F32, {1, 700, 10}), some(DType::F32, {1, 100, 10});  // of more rows than parts are kept of
+  matmul(turned(a.view()), w.view(), all.view());
+  View rows = turned(a.view());
+  rows.shape[1] = 100;
+  for (const std::int64_t from : {0, 600}) {
+    rows.data = a.as<float>() + from;
+    matmul(rows, w.view(), some.view());
+    CHECK(std::memcmp(some.data(), all.as<float>() + from * 10, 1000 * sizeof(float)) == 0);
+  }
+}
+
 TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") {
   for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
            {256, 200, 300}, {1, 5000, 400}, {5000, 1, 400}, {40, 3000, 100}, {1000, 64, 64}}) {

@@ -222,6 +222,47 @@ void narrow(const Gemm& g) {
   }
 }
 
+// N columns and few rows, of which V packets beside each other hold all, term after term: what a packet reads behind
+// the rows belongs to the next term, and the last terms go from a copy.
+template <class T, int N, int V>
+void few_sums(const Gemm& g) {
+  using P = Packet<T, kWidest>;
+  constexpr std::int64_t kLine = V * P::kSize;
+  const T* a = static_cast<const T*>(g.a);
+  const T* w = static_cast<const T*>(g.w);
+  P sum[N][V] = {};
+  const auto add = [&](const T* line) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      const P x = P::of(line + v * P::kSize);
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) sum[j][v].v += x.v * w[j];
+    }
+    w += g.w_row;
+  };
+  const std::int64_t behind = (kLine - g.m + g.a_col - 1) / g.a_col;
+  std::int64_t p = 0;
+  for (; p < g.k - behind; ++p) add(a + p * g.a_col);
+  for (; p < g.k; ++p) {
+    T line[kLine] = {};
+    std::memcpy(line, a + p * g.a_col, static_cast<std::size_t>(g.m) * sizeof(T));
+    add(line);
+  }
+  T* c = static_cast<T*>(g.c);
+  for (std::int64_t i = 0; i < g.m; ++i)
+    for (int j = 0; j < N; ++j) c[i * g.c_row + j] = sum[j][i / P::kSize].v[i % P::kSize];
+}
+
+// Where they suit the sizes.
+template <class T, int N>
+bool all_few_sums(const Gemm& g) {
+  constexpr auto kSize = Packet<T, kWidest>::kSize;
+  if (g.m > 4 * kSize) return false;
+  if (g.m > 2 * kSize) return few_sums<T, N, 4>(g), true;
+  if (g.m > kSize) return few_sums<T, N, 2>(g), true;
+  return few_sums<T, N, 1>(g), true;
+}
+
 // N columns of rows of few terms, each row by itself.
 template <class T, int N>
 void short_rows(const Gemm& g) {
@@ -272,6 +313,8 @@ bool small(const Gemm& g) {
   if (g.w_col == 1 && g.n > 1 && g.n < Packet<T, kWidest>::kSize && g.a_row == 1 && g.m >= kNarrowRows &&
       g.part_count == 1)
     return narrow<T>(g), true;
+  if ((g.w_col == 1 || g.n == 1) && g.n < 4 && g.a_row == 1 && g.a_col != 1 && g.k >= 16 && g.part_count == 1)
+    if (g.n == 1 ? all_few_sums<T, 1>(g) : g.n == 2 ? all_few_sums<T, 2>(g) : all_few_sums<T, 3>(g)) return true;
   if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
   if (g.w_col == 1 && g.n >= kLeast) return filled_up<T>(g) || (by_rows<T, kWidest>(g), true);
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
