@@ -73,7 +73,13 @@ class Encoder : public Stores {
         compute(static_cast<NodeId>(i));
     }
     now_ = static_cast<int>(f_.nodes.size());
-    for (const Stored& s : stored_) s.sum ? add_to_sum(s) : store(s);
+    for (std::size_t i = 0; i < stored_.size(); ++i) {
+      const Stored& s = stored_[i];
+      if (i + 1 < stored_.size() && go_together(s, stored_[i + 1]))
+        store_both(s, stored_[++i]);
+      else
+        s.sum ? add_to_sum(s) : store(s);
+    }
     if (!one_turn_) {
       add(rcx, lanes());
       row_ ? cmp(rcx, row_) : cmp(rcx, rsi);
@@ -173,6 +179,8 @@ class Encoder : public Stores {
       upper(id);
     } else if (n.op == Op::Merge) {
       merge(id);
+    } else if (n.op == Op::Brain) {
+      brain(id);
     } else if (n.op == Op::Rare) {
       rare(id);
     } else if (compares(n.op)) {
@@ -250,6 +258,18 @@ class Encoder : public Stores {
     vandps(odd, odd, constant(Kind::I64, 0xffffffff00000000u));
     vorps(odd, odd, even);
     give(id, r);
+  }
+
+  // As rounded_to_bf16 (vector/functions.h) has it: ties to even, and nan stays one.
+  void brain(NodeId id) {
+    const Xmm x = held(f_.at(id).a);
+    give(id, take());
+    const Xmm to = in(id);
+    vptestmd(k1, x, constant(Kind::I32, 0x10000));
+    vpaddd(to, x, constant(Kind::I32, 0x7fff));
+    vpaddd(to | k1, to, constant(Kind::I32, 1));
+    vcmpps(k1, x, x, 3);
+    vorps(to | k1, x, constant(Kind::I32, 0x400000));
   }
 
   // The bits of the third operand choose: of both others one is overwritten.

@@ -46,6 +46,7 @@ enum class Op : std::uint8_t {
   Lane,      // `a` of lane `value`, in all lanes
   Swap,      // `a` of the lane `value` (8, 4, 2, 1) before or behind, of two times as many
   Half,      // f32 rounded to f16
+  Brain,     // f32 rounded to bf16, which is the upper half of the result; AVX-512 alone
   Whole,     // i32 as a float; a float as i32, to zero or (f64, `value` 1) down
   Wider,     // f32 as f64, a mask of 4 bytes as one of 8
   Narrower,  // the other way round; the low half of 8 bytes

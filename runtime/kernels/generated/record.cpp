@@ -287,6 +287,7 @@ std::optional<NodeId> record(Formula& formula, Code code, DType type, DType to, 
 std::optional<NodeId> record_rounding(Formula& formula, DType to, NodeId x) {
   writing = &formula;
   if (to == DType::F16) return F32::made(Op::Half, x).id;
+  if (to == DType::BF16 && has_avx512()) return (bits(F32::made(Op::Brain, x)) & codes::kUpperHalf).id;
   if (to == DType::BF16) return codes::rounded_to_bf16(F32(x, 0)).id;
   return std::nullopt;
 }

@@ -54,7 +54,25 @@ class Stores : public Sums {
     }
     pinned_ = 0;
   }
+  // Two vectors of bf16 that fill one.
+  bool go_together(const Stored& s, const Stored& next) const {
+    return operands_[s.operand].form == Form::Brain && s.operand == next.operand && next.vector == s.vector + 1 &&
+           lanes_ == 16 && !one_ && !ragged_;
+  }
+  void store_both(const Stored& s, const Stored& next) {
+    const Xmm x = held(s.node), y = held(next.node), both = in(take(), Kind::I32);
+    vmovups(both, ptr[rip + upper_halves_]);
+    vpermi2w(both, x, y);
+    vmovups(element(s.operand, s.vector), both);
+    together_ = true;
+    pinned_ = 0;
+  }
   void end_stores() {
+    if (together_) {
+      align(64);
+      L(upper_halves_);
+      for (std::uint32_t word = 1; word < 64; word += 2) dw(word);
+    }
     for (Masked& m : masked_) {
       L(m.begin);
       m.write();
@@ -97,6 +115,8 @@ class Stores : public Sums {
   }
 
   std::list<Masked> masked_;  // code that is beside the loop
+  bool together_ = false;
+  Xbyak::Label upper_halves_;  // the numbers of their words in two vectors
 };
 
 }  // namespace shard::runtime::generated
