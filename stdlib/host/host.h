@@ -20,7 +20,7 @@ using trace::Tensor;
 #define SHARD_HOST_FAMILIES(F)                                                                                 \
   F(output) F(assertions) F(lists) F(extremes) F(arrays) F(trees) F(ravel) F(conversions) F(placement) F(visualize) F(plot)    \
   F(table) F(help_function) F(files) F(load_save) F(checkpoint_store) F(loader) F(progress) F(training_log)             \
-  F(keys) F(counting) F(texts)   \
+  F(keys) F(counting) F(rolling) F(texts)   \
   F(collectives) F(ragged_exchange) F(prove) F(derivatives) F(mapping) F(vmap) \
   F(custom) F(remat) F(compilation) F(estimates) F(explaining)
 // clang-format on

@@ -121,27 +121,48 @@ Vars flip(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {axes.empty() ? in[0] : b.call("rev", {in[0]}, {{"axes", axes}})};
 }
 
-Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Ints shifts = *ints_if(attrs, "shift");
-  Var x = in[0];
-  Shape shape = b.type(x).shape;
+// Calls by(x, axis, size, i) with the i-th of `shifts` shifts for one axis after the other.
+template <class By>
+Var rolled(Builder& b, Var x, std::size_t shifts, const Attrs& attrs, By by) {
+  const Shape shape = b.type(x).shape;
   auto given = ints_if(attrs, "axis");
   if (!given) {
     x = flat(b, x);
     given = Ints{0};
   }
-  if (given->size() != shifts.size() && shifts.size() != 1 && given->size() != 1)
+  if (given->size() != shifts && shifts != 1 && given->size() != 1)
     fail("shape", "roll: as many shifts as axes, or one of either");
-  std::size_t turns = std::max(given->size(), shifts.size());
-  for (std::size_t i = 0; i < turns; ++i) {
-    std::int64_t axis = from_end((*given)[given->size() == 1 ? 0 : i], rank_of(b, x), "roll"),
-                 shift = shifts[shifts.size() == 1 ? 0 : i];
-    std::int64_t n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank_of(b, x)))];
+  for (std::size_t i = 0; i < std::max(given->size(), shifts); ++i) {
+    const std::int64_t axis = from_end((*given)[given->size() == 1 ? 0 : i], rank_of(b, x), "roll"),
+                       n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank_of(b, x)))];
     refuse_split(b, x, axis, "roll");
-    if (n == 0 || (shift = ((shift % n) + n) % n) == 0) continue;
-    x = b.call("rotate", {x}, {{"axis", axis}, {"shift", shift}});
+    if (n > 0) x = by(x, axis, n, shifts == 1 ? 0 : i);
   }
-  return {expand(b, x, shape)};
+  return expand(b, x, shape);
+}
+
+Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const Ints shifts = *ints_if(attrs, "shift");
+  return {rolled(b, in[0], shifts.size(), attrs, [&](Var x, std::int64_t axis, std::int64_t n, std::size_t i) {
+    const std::int64_t shift = ((shifts[i] % n) + n) % n;
+    return shift == 0 ? x : b.call("rotate", {x}, {{"axis", axis}, {"shift", shift}});
+  })};
+}
+
+// Of the array twice a window that begins where a shift known in a run says.
+Vars roll_by(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Vars shifts(in.begin() + 1, in.end());
+  if (const Shape all = b.type(in[1]).shape; in.size() == 2 && all.size() == 1) {  // one array of them
+    shifts.clear();
+    for (std::int64_t i = 0; i < all[0]; ++i) shifts.push_back(element_of(b, in[1], -1, i));
+  }
+  return {rolled(b, in[0], shifts.size(), attrs, [&](Var x, std::int64_t axis, std::int64_t n, std::size_t i) {
+    const Expr shift{b, require_integer_index(b, shifts[i], "roll")};
+    const Expr size = shift.number(static_cast<double>(n));
+    const Var start = size - call("mod", {shift, size});
+    const Var twice = b.call("concat", {x, x}, {{"axis", axis}});
+    return b.emit1(*b.core().dynamic_slice, {twice, start}, {{"axes", Ints{axis}}, {"sizes", Ints{n}}});
+  })};
 }
 
 // Each element n times in a row: a new dimension behind the axis, merged with it.
@@ -256,6 +277,11 @@ void register_arrange(OpTable& t) {
   add_composite(t, "roll(x, shift: ints, axis: ints? = none)",
                 "The elements moved on along an axis; what falls off comes in at the front.",
                 "[4, 6] shift=[2] axis=[1]; [4, 2] shift=[-1]; [4, 6] shift=[1, 2] axis=[0, 1]", roll);
+  OpDef& by =
+      add_composite(t, "roll_by(x, shift: arrays, axis: ints? = none)",
+                    "The elements moved on along an axis by a number that only a run has.",
+                    "[4, 6] i32[] 0..9 axis=[1]; [6] i32[] 0..9; [4, 6] i32[] 0..9 i32[] 0..9 axis=[0, 1]", roll_by);
+  by.internal = true;  // `roll` takes it where a shift is traced (host/values/rolling.cpp)
   add_composite(t, "diff(x, n: int = 1, axis: int = -1)",
                 "What each element is more than the one before it, n times over.", "[4, 6]; [4, 6] n=2 axis=0", diff);
   add_composite(t, "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.",
