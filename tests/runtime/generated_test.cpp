@@ -75,6 +75,8 @@ Array filled(DType t, Shape shape, std::uint32_t seed) {
       set(a.view(), i, x);
     else if (t == DType::Bool)
       set(a.view(), i, random() % 2);
+    else if (size_of(t) == 1)
+      set(a.view(), i, static_cast<double>(random() % 256) - (t == DType::U8 ? 0 : 128));
     else
       set(a.view(), i,
           random() % 8 == 0 ? (random() % 2 ? 2147483647.0 : -2147483648.0) : static_cast<double>(random() % 41) - 20);
@@ -107,13 +109,17 @@ TEST_CASE("machine code of each code agrees with its loop", "[elementwise][gener
 }
 
 TEST_CASE("machine code of conversions agrees with their loops", "[elementwise][generated]") {
-  for (const DType from : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::Bool})
-    for (const DType to : {DType::F32, DType::F64, DType::I32, DType::Bool, DType::BF16, DType::F16, DType::I64}) {
-      Array x = filled(from, {1003}, 5);
-      ElementProgram p{{from, to}, {0}, {}, {{Code::Convert, from, 1, 0}}, {1}};
-      CAPTURE(name(from), name(to));
-      CHECK(compared(p, {x.view()}, {Array(to, {1003})}).differ == 0);
-    }
+  for (const DType from :
+       {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I8, DType::U8, DType::Bool})
+    for (const DType to :
+         {DType::F32, DType::F64, DType::I32, DType::I8, DType::U8, DType::Bool, DType::BF16, DType::F16, DType::I64})
+      for (const std::int64_t n : {3, 8, 64, 1003, 4096}) {
+        Array x = filled(from, {n}, 5);
+        for (std::int64_t i = 0; from == DType::F32 && i < n; i += 3) set(x.view(), i, std::ldexp(get(x.view(), i), 6));
+        ElementProgram p{{from, to}, {0}, {}, {{Code::Convert, from, 1, 0}}, {1}};
+        CAPTURE(name(from), name(to), n);
+        CHECK(compared(p, {x.view()}, {Array(to, {n})}).differ == 0);
+      }
 }
 
 TEST_CASE("machine code reads and writes narrow floats where they lie", "[elementwise][generated]") {

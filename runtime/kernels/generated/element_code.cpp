@@ -147,6 +147,7 @@ class Maker {
   Form form(std::uint16_t reg) const {
     const DType type = p_.types[reg];
     if (type == DType::Bool) return Form::Truth;
+    if (type == DType::I8 || type == DType::U8) return type == DType::I8 ? Form::I8 : Form::U8;
     return !made_->narrow[reg] ? Form::Held : type == DType::F16 ? Form::Half : Form::Brain;
   }
   bool is_formula(const Step& s) const {
@@ -197,6 +198,7 @@ class Maker {
     if (const ElementPlan::Constant* c = constant_[reg]) {
       std::memcpy(&n.value, c->value.data(), c->item);
       if (truth) n.value = n.value ? 0xffffffffu : 0;
+      if (type == DType::I8) n.value = static_cast<std::uint32_t>(static_cast<std::int8_t>(n.value));
     } else {
       const Step* along = repeated_[reg];
       const std::uint16_t from = along ? along->a : reg;

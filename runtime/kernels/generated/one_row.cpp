@@ -43,7 +43,8 @@ class OneRow {
  private:
   std::optional<Kind> kind(std::uint16_t reg) const {
     const std::optional<Kind> k = kind_of(p_.types[reg]);
-    return k && !is_narrow(p_.types[reg]) && bytes_of(*k) == 4 ? k : std::nullopt;
+    const std::size_t bytes = size_of(p_.types[reg]);
+    return bytes == 4 || p_.types[reg] == DType::Bool ? k : std::nullopt;
   }
   Form form(std::uint16_t reg) const { return p_.types[reg] == DType::Bool ? Form::Truth : Form::Held; }
   std::size_t place(std::uint16_t reg, bool one, bool stored, std::size_t array) {

@@ -85,9 +85,22 @@ I32 cut(F32 x) {
   return pick(x == x, at_most, I32(0));
 }
 
+// The same into a byte; where a lane has no number, 0.
+I32 cut(F32 x, float least, float most) {
+  const F32 inside = pick(F32(least) < x, pick(x < F32(most), x, F32(most)), F32(least));
+  return pick(x == x, I32::made(Op::Whole, inside.id), I32(0));
+}
+// The lowest byte.
+NodeId wrapped(I32 x, DType to) {
+  if (to == DType::U8) return (x & I32(0xff)).id;
+  return I32::made(Op::Right, I32::made(Op::Left, x.id, -1, -1, 24).id, -1, -1, 24).id;
+}
+
 std::optional<NodeId> converted(DType from, DType to, NodeId x) {
   if (from == to || (is_narrow(from) && to == DType::F32)) return x;
   if (is_narrow(from)) from = DType::F32;  // as it is held
+  if (from == DType::I8 || from == DType::U8) from = DType::I32;
+  if (from == DType::I32 && to == DType::I32) return x;
   const bool to_single = to == DType::F32 || (is_narrow(to) && from != DType::F64 && to != DType::I4);
   if (from == DType::Bool) {
     if (to_single) return one_where<float>({x});
@@ -101,7 +114,10 @@ std::optional<NodeId> converted(DType from, DType to, NodeId x) {
     if (to_single) return x;
     if (to == DType::F64) return F64::made(Op::Wider, x).id;
     if (to == DType::I32) return cut(F32(x, 0)).id;
+    if (to == DType::I8) return cut(F32(x, 0), -128, 127).id;
+    if (to == DType::U8) return cut(F32(x, 0), 0, 255).id;
   } else if (from == DType::I32) {
+    if (to == DType::I8 || to == DType::U8) return wrapped(I32(x, 0), to);
     if (to_single) return F32::made(Op::Whole, x).id;
     if (to == DType::F64) return F64::made(Op::Whole, x).id;
   } else if (from == DType::F64 && to == DType::F32) {
@@ -201,7 +217,7 @@ std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const 
     const Condition c{operands[0]};
     const std::optional<Kind> kind = kind_of(type);
     if (type == DType::Bool) return ((c & Condition{operands[1]}) | (opposite(c) & Condition{operands[2]})).id;
-    if (!kind) return std::nullopt;
+    if (!kind || size_of(type) == 1) return std::nullopt;  // loops have more bytes at a time
     return writing->add({Op::Pick, *kind, c.as_wide_as(*kind), operands[1], operands[2]});
   }
   switch (type) {
@@ -225,6 +241,8 @@ std::optional<NodeId> recorded(Code code, DType type, DType to, std::span<const 
 std::optional<Kind> kind_of(DType type) {
   switch (type) {
     case DType::Bool:
+    case DType::I8:
+    case DType::U8:
     case DType::I32: return Kind::I32;
     case DType::F16:
     case DType::BF16:

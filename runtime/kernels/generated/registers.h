@@ -164,8 +164,8 @@ class Registers : public Xbyak::CodeGenerator {
       return bytes_of(n.kind) == 4 ? vmovups(some, from) : vmovupd(some, from);
     }
     if (one_) return load_one(to, from, form);
-    if (form == Form::Truth) {
-      vpmovzxbd(some, from);
+    if (is_byte(form)) {
+      form == Form::I8 ? vpmovsxbd(some, from) : vpmovzxbd(some, from);
     } else {
       form == Form::Half ? vcvtph2ps(some, from) : vpmovzxwd(some, from);
     }
@@ -174,7 +174,8 @@ class Registers : public Xbyak::CodeGenerator {
   }
   // A single element that memory has in another form, in the first lane.
   void load_one(const Xmm& to, const Address& from, Form form) {
-    movzx(eax, form == Form::Truth ? byte[from.getRegExp()] : word[from.getRegExp()]);
+    const Xbyak::RegExp at = from.getRegExp();
+    form == Form::I8 ? movsx(eax, byte[at]) : movzx(eax, is_byte(form) ? byte[at] : word[at]);
     vmovd(to, eax);
     if (form == Form::Half) vcvtph2ps(to, to);
     if (form == Form::Truth) as_mask(to);

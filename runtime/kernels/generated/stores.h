@@ -29,28 +29,10 @@ class Stores : public Sums {
         else
           single ? vmovups(to, x) : vmovupd(to, x);
       });
-    } else if (o.form != Form::Truth) {
+    } else if (is_byte(o.form)) {
+      store_bytes(s, x, o.form);
+    } else {
       store_narrow(s, x, o.form);
-    } else if (ragged_) {
-      const Xmm bytes = in(take(), Kind::I32);
-      vpandd(bytes, x, constant(Kind::I32, 1));
-      put(s, [=, this](const Address& to) { vpmovdb(to, bytes); });
-    } else if (const Address to = element(s.operand, s.vector); one_) {
-      vpextrb(to, x, 0);
-      and_(byte[to.getRegExp()], 1);
-    } else {  // a mask of 4-byte lanes to bytes 0 and 1
-      const Xmm low(x.getIdx()), packed(take());
-      if (masks_) {
-        vpmovdb(packed, x);
-      } else if (lanes_ == 8) {
-        vextracti128(packed, Ymm(x.getIdx()), 1);
-        vpackssdw(packed, low, packed);
-      } else {
-        vpackssdw(packed, low, low);
-      }
-      if (!masks_) vpacksswb(packed, packed, packed);
-      vandps(packed, packed, constant(Kind::I32, 0x01010101u));
-      lanes_ == 16 ? vmovups(to, packed) : lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
     }
     pinned_ = 0;
   }
@@ -87,6 +69,34 @@ class Stores : public Sums {
     Xbyak::Label begin, end;
     std::function<void()> write;
   };
+  // What fits into it already; of a mask the lowest bit.
+  void store_bytes(const Stored& s, const Xmm& x, Form form) {
+    const bool truth = form == Form::Truth;
+    if (masks_ && !one_ && (ragged_ || !truth)) {
+      const Xmm bytes = truth ? in(take(), Kind::I32) : x;
+      if (truth) vpandd(bytes, x, constant(Kind::I32, 1));
+      return put(s, [=, this](const Address& to) { vpmovdb(to, bytes); });
+    }
+    const Address to = element(s.operand, s.vector);
+    const Xmm low(x.getIdx());
+    if (one_) {
+      vpextrb(to, low, 0);
+      if (truth) and_(byte[to.getRegExp()], 1);
+      return;
+    }
+    const Xmm packed(take());
+    if (masks_) {
+      vpmovdb(packed, x);
+    } else if (lanes_ == 8) {
+      vextracti128(packed, Ymm(x.getIdx()), 1);
+      vpackssdw(packed, low, packed);
+    } else {
+      vpackssdw(packed, low, low);
+    }
+    if (!masks_) form == Form::U8 ? vpackuswb(packed, packed, packed) : vpacksswb(packed, packed, packed);
+    if (truth) vandps(packed, packed, constant(Kind::I32, 0x01010101u));
+    lanes_ == 16 ? vmovups(to, packed) : lanes_ == 8 ? vmovq(to, packed) : vmovd(to, packed);
+  }
   // What is rounded to it already.
   void store_narrow(const Stored& s, const Xmm& x, Form form) {
     const Xmm words = in(take(), Kind::I32), low(words.getIdx());

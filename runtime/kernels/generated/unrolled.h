@@ -8,9 +8,11 @@
 
 namespace shard::runtime::generated {
 
-// How memory has what lanes hold: as they do; truth values as bytes 0 and 1; f32 that is rounded to it as bf16, as f16.
-enum class Form : std::uint8_t { Held, Truth, Brain, Half };
-constexpr std::size_t bytes_of(Kind k, Form f) { return f == Form::Held ? bytes_of(k) : f == Form::Truth ? 1 : 2; }
+// How memory has what lanes hold: as they do; truth values as bytes 0 and 1; i32 that fits into it as i8, as u8; f32
+// that is rounded to it as bf16, as f16.
+enum class Form : std::uint8_t { Held, Truth, I8, U8, Brain, Half };
+constexpr bool is_byte(Form f) { return f == Form::Truth || f == Form::I8 || f == Form::U8; }
+constexpr std::size_t bytes_of(Kind k, Form f) { return f == Form::Held ? bytes_of(k) : is_byte(f) ? 1 : 2; }
 
 struct Operand {
   Kind kind;
