@@ -30,12 +30,24 @@ Rotation rotation(std::int64_t k, std::int64_t n) {  // exp(-2 pi i k / n), quar
 
 }  // namespace
 
+void Fourier::AllTurns::add(double re, double im) {
+  wide.re.push_back(re), wide.im.push_back(im);
+  narrow.re.push_back(static_cast<float>(re)), narrow.im.push_back(static_cast<float>(im));
+}
+template <class T>
+const Fourier::Turns<T>& Fourier::AllTurns::of() const {
+  if constexpr (sizeof(T) == 8)
+    return wide;
+  else
+    return narrow;
+}
+
 Fourier::Fourier(std::int64_t n) : Fourier(n, Alone()) {
   if (inner_ || n % 2 != 0) return;
   half_.reset(new Fourier(n / 2, Alone()));
   for (std::int64_t k = 0; k <= n / 2; ++k) {
     const Rotation w = rotation(k, n);
-    turns_.re.push_back(w.re), turns_.im.push_back(w.im);
+    turns_.add(w.re, w.im);
   }
 }
 
@@ -61,14 +73,14 @@ Fourier::Fourier(std::int64_t n, Alone) : n_(n) {
     return;
   }
   for (std::int64_t length = n; const std::int64_t r : radices) {
-    Stage s{r, length / r, {}, {}};
-    const auto add = [&](const Rotation& w) {
-      s.wide.re.push_back(w.re), s.wide.im.push_back(w.im);
-      s.narrow.re.push_back(static_cast<float>(w.re)), s.narrow.im.push_back(static_cast<float>(w.im));
-    };
-    for (std::int64_t k = 0; k < r; ++k) add(rotation(k, r));
+    Stage s{r, length / r, {}};
+    const auto add = [](AllTurns& to, const Rotation& w) { to.add(w.re, w.im); };
+    for (std::int64_t k = 0; k < r; ++k) add(s.turns, rotation(k, r));
     for (std::int64_t p = 0; p < s.rest; ++p)
-      for (std::int64_t t = 0; t < r; ++t) add(rotation(p * t, length));
+      for (std::int64_t t = 0; t < r; ++t) add(s.turns, rotation(p * t, length));
+    // Both first passes of such a length are of radix 4, and fill vectors.
+    for (std::int64_t t = 1; n % 64 == 0 && stages_.size() < 2 && t < 4; ++t)
+      for (std::int64_t i = 0; i < n / 4; ++i) add(s.of_line, rotation(i / (n / length) * t, length));
     length = s.rest;
     stages_.push_back(std::move(s));
   }
@@ -76,15 +88,16 @@ Fourier::Fourier(std::int64_t n, Alone) : n_(n) {
 
 // From x to y, of elements that are so far apart in x.
 template <class T>
-void Fourier::pass(const Stage& s, std::int64_t stride, std::int64_t apart, T* const* x, T* const* y) const {
-  const auto run = [&](const auto& turns, auto kernel) {
-    const T *re = turns.re.data(), *im = turns.im.data();
-    kernel({s.radix, s.rest, stride, apart, x[0], x[1], re + s.radix, im + s.radix, re, im, y[0], y[1]});
-  };
+void Fourier::pass(const Stage& s, std::int64_t stride, std::int64_t apart, const T* const* x, T* const* y) const {
+  const Turns<T>&turns = s.turns.of<T>(), &of_line = s.of_line.of<T>();
+  const T *re = turns.re.data(), *im = turns.im.data();
+  FourierPass<T> f{s.radix, s.rest, stride, apart, x[0], x[1], re + s.radix, im + s.radix, re, im, y[0], y[1]};
+  if (stride == n_ / (s.radix * s.rest) && stride == apart && !of_line.re.empty())
+    f.line_re = of_line.re.data(), f.line_im = of_line.im.data();
   if constexpr (sizeof(T) == 8)
-    run(s.wide, vector_table().fourier_f64);
+    vector_table().fourier_f64(f);
   else
-    run(s.narrow, vector_table().fourier_f32);
+    vector_table().fourier_f32(f);
 }
 
 // From x to x, by way of y: the two change places after each pass. `done`: passes that have been done.
@@ -98,6 +111,31 @@ void Fourier::transform(T** x, T** y, std::int64_t count, std::size_t done) cons
   }
 }
 
+// One line from x to y, where its elements lie side by side; by way of 4 n elements.
+template <class T>
+void Fourier::line(const T* const* x, T* const* y, T* work) const {
+  T* const between[2][2] = {{work, work + n_}, {work + 2 * n_, work + 3 * n_}};
+  const T* from[2] = {x[0], x[1]};
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    T* const* const to = i + 1 == stages_.size() ? y : between[i % 2];
+    const std::int64_t stride = n_ / (stages_[i].radix * stages_[i].rest);
+    pass(stages_[i], stride, stride, from, to);
+    from[0] = to[0], from[1] = to[1];
+  }
+}
+template <class T>
+void Fourier::real_line(const T* x, T* const* y, T* work) const {
+  T *const parts[2] = {work, work + n_ / 2}, *const z[2] = {work + n_, work + n_ + n_ / 2};
+  for (const int part : {0, 1})
+    if constexpr (sizeof(T) == 4)
+      vector_table().every(reinterpret_cast<const std::uint32_t*>(x + part), 2,
+                           reinterpret_cast<std::uint32_t*>(parts[part]), n_ / 2);
+    else
+      for (std::int64_t j = 0; j < n_ / 2; ++j) parts[part][j] = x[2 * j + part];
+  half_->line<T>(parts, z, work + 2 * n_);
+  halves(1, z, y);
+}
+
 // Elements of even and of odd index are the parts of complex lines half as long, which the first pass reads where they
 // lie.
 template <class T>
@@ -108,11 +146,17 @@ void Fourier::by_half(T** x, T** y, std::int64_t count) const {
   else
     half_->pass(half_->stages_[0], count, 2 * count, parts, x);
   half_->transform(x, y, count, 1);
-  if constexpr (sizeof(T) == 8)
-    vector_table().fourier_halves_f64({n_ / 2, count, x[0], x[1], turns_.re.data(), turns_.im.data(), y[0], y[1]});
-  else
-    vector_table().fourier_halves_f32({n_ / 2, count, x[0], x[1], turns_.re.data(), turns_.im.data(), y[0], y[1]});
+  halves(count, x, y);
   std::swap(x[0], y[0]), std::swap(x[1], y[1]);
+}
+template <class T>
+void Fourier::halves(std::int64_t count, T* const* z, T* const* y) const {
+  const Turns<T>& turns = turns_.of<T>();
+  const FourierHalves<T> f{n_ / 2, count, z[0], z[1], turns.re.data(), turns.im.data(), y[0], y[1]};
+  if constexpr (sizeof(T) == 8)
+    vector_table().fourier_halves_f64(f);
+  else
+    vector_table().fourier_halves_f32(f);
 }
 
 void Fourier::by_chirp(double** x, double** y, std::int64_t count) const {
@@ -194,6 +238,17 @@ void Fourier::groups(const View* in, const View* out, std::int64_t lanes, std::i
       of[v].count = count, of[v].n = n_, of[v].step = (v < 2 ? in[v] : out[v - 2]).strides.back();
     for (std::int64_t q = 0; q < count; ++q, line.next())
       for (std::size_t v = 0; v < 4; ++v) of[v].first[q] = line.offset[v];
+    const auto dense = [&](std::size_t v) { return of[v].step == 1; };
+    if (std::is_same_v<T, W> && dense(0) && (real || dense(1)) && dense(2) && dense(3) &&
+        (real ? half_->does_lines() : does_lines())) {
+      for (std::int64_t q = 0; q < count; ++q) {
+        const T* const line_x[2] = {in[0].as<const T>() + of[0].first[q], in[1].as<const T>() + of[1].first[q]};
+        T* const line_y[2] = {out[0].as<T>() + of[2].first[q], out[1].as<T>() + of[3].first[q]};
+        T* const work = reinterpret_cast<T*>(memory.get());
+        real ? real_line(line_x[0], line_y, work) : this->line(line_x, line_y, work);
+      }
+      continue;
+    }
     if (real) {
       gather(of[0], in[0].as<const T>(), y[0]);
       by_half(x, y, count);

@@ -15,7 +15,7 @@ using namespace shard::runtime::test;
 
 TEST_CASE("Fourier transforms of lines", "[fourier]") {
   for (const DType t : {DType::F32, DType::F64})
-    for (const std::int64_t n : {1, 2, 6, 8, 12, 17, 34, 64, 77, 130, 154})
+    for (const std::int64_t n : {1, 2, 6, 8, 12, 17, 34, 64, 77, 128, 130, 154, 320})
       for (const bool across : {false, true}) {
         constexpr std::int64_t kCount = 37;
         Array re = random_array(t, {kCount, n}, 1), im = random_array(t, {kCount, n}, 2), to_re(t, {kCount, n}),

@@ -1,4 +1,7 @@
 // Passes of Fourier transforms. Nothing is fused: a transform has the same bits with every instruction set.
+#include <type_traits>
+#include <utility>
+
 #include "runtime/kernels/vector/common.h"
 
 namespace shard::runtime::SHARD_ISA {
@@ -39,6 +42,66 @@ void four(const FourierPass<T>& f) {
       r[q + 2 * side] = vr * c2 - vi * s2, m[q + 2 * side] = vr * s2 + vi * c2;
       r[q + 3 * side] = zr * c3 - zi * s3, m[q + 3 * side] = zr * s3 + zi * c3;
     }
+  }
+}
+
+#if defined(__AVX512F__)
+constexpr int kBytes = 64;
+#elif defined(__AVX__)
+constexpr int kBytes = 32;
+#else
+constexpr int kBytes = 16;
+#endif
+template <class T>
+struct Lanes {
+  static constexpr int kCount = kBytes / static_cast<int>(sizeof(T));
+  typedef T V __attribute__((vector_size(kBytes)));
+  typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> M __attribute__((vector_size(kBytes)));
+  static V load(const T* from) {
+    V v;
+    __builtin_memcpy(&v, from, sizeof v);
+    return v;
+  }
+};
+
+// Where the lanes of both of two vectors come from whose blocks of S lanes lie side by side in turn, from `From` on.
+template <class T, int S, int From, int... I>
+auto lanes_in_turn(std::integer_sequence<int, I...>) {
+  constexpr int kCount = Lanes<T>::kCount;
+  return typename Lanes<T>::M{((From + I) / S % 2 * kCount + (From + I) / S / 2 * S + I % S)...};
+}
+template <int S, class T, class V = typename Lanes<T>::V>
+SHARD_LOOP void in_turn(V& x, V& y) {
+  constexpr int kCount = Lanes<T>::kCount;
+  constexpr auto kNumbers = std::make_integer_sequence<int, kCount>{};
+  const V first = __builtin_shuffle(x, y, lanes_in_turn<T, S, 0>(kNumbers));
+  y = __builtin_shuffle(x, y, (lanes_in_turn<T, S, kCount>(kNumbers)));
+  x = first;
+}
+
+// The same as `four` for S elements side by side, less than a vector has lanes: a vector has those of several p.
+template <class T, int S>
+void four_of_line(const FourierPass<T>& f) {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  const std::int64_t step = S * f.rest;
+  const auto put = [](T * to, V a, V b, V c, V d) __attribute__((always_inline)) {
+    in_turn<S, T>(a, b), in_turn<S, T>(c, d);
+    in_turn<2 * S, T>(a, c), in_turn<2 * S, T>(b, d);
+    const V made[] = {a, c, b, d};
+    __builtin_memcpy(to, made, sizeof made);
+  };
+  for (std::int64_t i = 0; i < step; i += L::kCount) {
+    const auto re = [&](std::int64_t k) { return L::load(f.xr + i + k * step); };
+    const auto im = [&](std::int64_t k) { return L::load(f.xi + i + k * step); };
+    const auto cosine = [&](std::int64_t t) { return L::load(f.line_re + (t - 1) * step + i); };
+    const auto sine = [&](std::int64_t t) { return L::load(f.line_im + (t - 1) * step + i); };
+    const V sr = re(0) + re(2), si = im(0) + im(2), dr = re(0) - re(2), di = im(0) - im(2);
+    const V tr = re(1) + re(3), ti = im(1) + im(3), er = im(1) - im(3), ei = re(3) - re(1);  // times -i
+    const V ur = dr + er, ui = di + ei, vr = sr - tr, vi = si - ti, zr = dr - er, zi = di - ei;
+    const V c1 = cosine(1), s1 = sine(1), c2 = cosine(2), s2 = sine(2), c3 = cosine(3), s3 = sine(3);
+    put(f.yr + 4 * i, sr + tr, ur * c1 - ui * s1, vr * c2 - vi * s2, zr * c3 - zi * s3);
+    put(f.yi + 4 * i, si + ti, ur * s1 + ui * c1, vr * s2 + vi * c2, zr * s3 + zi * c3);
   }
 }
 
@@ -102,6 +165,9 @@ void all_odd(const FourierPass<T>& f) {
 
 template <class T>
 void pass(const FourierPass<T>& f) {
+  if (f.line_re && f.stride == 1) return four_of_line<T, 1>(f);
+  if constexpr (Lanes<T>::kCount > 4)
+    if (f.line_re) return four_of_line<T, 4>(f);
   f.radix == 4 ? four(f) : f.radix == 2 ? two(f) : all_odd(f);
 }
 
@@ -110,9 +176,24 @@ void pass(const FourierPass<T>& f) {
 template <class T>
 void halves(const FourierHalves<T>& f) {
   const std::int64_t n = 2 * f.half;
+  const auto of_line = [&](std::int64_t k, std::int64_t at, std::int64_t mirrored, std::int64_t other)
+      __attribute__((always_inline)) {
+    const T even_re = (f.zr[at] + f.zr[mirrored]) / 2, even_im = (f.zi[at] - f.zi[mirrored]) / 2,
+            odd_re = (f.zi[at] + f.zi[mirrored]) / 2, odd_im = (f.zr[mirrored] - f.zr[at]) / 2;
+    const T c = f.turn_re[k], s = f.turn_im[k];
+    const T sum_re = even_re + (odd_re * c - odd_im * s), sum_im = even_im + (odd_im * c + odd_re * s);
+    f.re[other] = sum_re, f.im[other] = T{} - sum_im;
+    f.re[k] = sum_re, f.im[k] = sum_im;
+  };
+  if (f.count == 1) {
+    of_line(0, 0, 0, 0), of_line(f.half, 0, 0, f.half);
+#pragma GCC ivdep
+    for (std::int64_t k = 1; k < f.half; ++k) of_line(k, k, f.half - k, n - k);
+    return;
+  }
   for (std::int64_t k = 0; k <= f.half; ++k) {
     const std::int64_t at = k % f.half * f.count, mirrored = (f.half - k) % f.half * f.count;
-    const auto c = static_cast<T>(f.turn_re[k]), s = static_cast<T>(f.turn_im[k]);
+    const T c = f.turn_re[k], s = f.turn_im[k];
     const T *zr = f.zr + at, *zi = f.zi + at, *wr = f.zr + mirrored, *wi = f.zi + mirrored;
     T *re = f.re + k * f.count, *im = f.im + k * f.count;
     T *other_re = f.re + (n - k) % n * f.count, *other_im = f.im + (n - k) % n * f.count;

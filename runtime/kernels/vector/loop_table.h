@@ -38,6 +38,9 @@ struct FourierPass {
   std::int64_t apart;                // from such elements of x to the next ones
   const T *xr, *xi, *wr, *wi, *root_re, *root_im;
   T *yr, *yi;
+  // Of a radix of 4 and a stride of 1 or 4 without gaps, where vectors are of several p: as wr and wi, for t of 1 to 3
+  // one after the other, and for each element of the stride.
+  const T *line_re = nullptr, *line_im = nullptr;
 };
 
 // Of z = x[even] + i x[odd] of real lines, transformed, to their transforms: `count` lines side by side, of twice
@@ -46,7 +49,7 @@ template <class T>
 struct FourierHalves {
   std::int64_t half, count;
   const T *zr, *zi;
-  const double *turn_re, *turn_im;
+  const T *turn_re, *turn_im;
   T *re, *im;
 };
 
