@@ -64,6 +64,19 @@ TEST_CASE("broadcast, reversed, sliced and strided copies", "[layout]") {
   copy({DType::F32, {0, 3}, {3, 1}, nullptr}, {DType::F32, {0, 3}, {3, 1}, nullptr});
 }
 
+TEST_CASE("short lines that are near each other", "[layout]") {  // with nothing before the first and behind the last
+  for (const std::int64_t n : {2, 3, 4, 7, 10, 15})
+    for (const std::int64_t line : {-5, -3, -2, -1, 1, 2, 3, 4, 5, 11, 16})
+      for (const std::int64_t step : {-1, 0, 1})
+        for (const std::int64_t lines : {70, 193, 1000}) {
+          const std::int64_t down = (line < 0 ? (lines - 1) * -line : 0) + (step < 0 ? n - 1 : 0),
+                             up = (line > 0 ? (lines - 1) * line : 0) + (step > 0 ? n - 1 : 0);
+          Array a = random_array(DType::F32, {down + up + 1}, 1), out(DType::F32, {lines, n});
+          CAPTURE(n, line, step, lines);
+          check_copy({DType::F32, {lines, n}, {line, step}, a.as<float>() + down}, out.view());
+        }
+}
+
 TEST_CASE("copies of short lines", "[layout]") {
   for (const DType t : {DType::U8, DType::BF16, DType::F32, DType::F64})
     for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16}) {

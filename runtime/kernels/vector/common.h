@@ -33,9 +33,19 @@ void turned(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::
 
 namespace shard::runtime::SHARD_ISA {
 
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
 Loop loop_f32(Code code);
 void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
               std::uint32_t* o1);
+bool short_lines(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out, std::int64_t lines,
+                 std::int64_t n);
 void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
 void gemm_bf16(const Gemm& g);

@@ -45,18 +45,11 @@ void four(const FourierPass<T>& f) {
   }
 }
 
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
 template <class T>
 struct Lanes {
-  static constexpr int kCount = kBytes / static_cast<int>(sizeof(T));
-  typedef T V __attribute__((vector_size(kBytes)));
-  typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> M __attribute__((vector_size(kBytes)));
+  static constexpr int kCount = kVectorBytes / static_cast<int>(sizeof(T));
+  typedef T V __attribute__((vector_size(kVectorBytes)));
+  typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> M __attribute__((vector_size(kVectorBytes)));
   static V load(const T* from) {
     V v;
     __builtin_memcpy(&v, from, sizeof v);

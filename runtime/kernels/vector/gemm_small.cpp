@@ -11,14 +11,6 @@
 namespace shard::runtime::SHARD_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kWidest = 64;
-#elif defined(__AVX__)
-constexpr int kWidest = 32;
-#else
-constexpr int kWidest = 16;
-#endif
-
 // B bytes of T, added and multiplied together (fused: this file is compiled with -ffp-contract=fast).
 template <class T, int B>
 struct Packet {
@@ -102,8 +94,8 @@ void by_rows(const Gemm& g) {
   if constexpr (B > 16)
     if (g.n < Packet<T, B>::kSize) return by_rows<T, B / 2>(g);
   std::int64_t i = 0;
-  if (kWidest == 64 || g.n < 2 * Packet<T, B>::kSize) {
-    constexpr int kColumns = kWidest == 64 ? 2 : 1;
+  if (kVectorBytes == 64 || g.n < 2 * Packet<T, B>::kSize) {
+    constexpr int kColumns = kVectorBytes == 64 ? 2 : 1;
     i = rows<T, B, 8, kColumns>(g, i);  // the last rows, as the last columns, some again
     if (i > 0 && g.m - i > 4) rows<T, B, 8, kColumns>(g, g.m - 8), i = g.m;
   }
@@ -116,7 +108,7 @@ void by_rows(const Gemm& g) {
 // bits.
 template <class T>
 bool filled_up(const Gemm& g) {
-  constexpr std::int64_t kRows = 64, kMost = 8192, kWide = Packet<T, kWidest>::kSize;
+  constexpr std::int64_t kRows = 64, kMost = 8192, kWide = Packet<T, kVectorBytes>::kSize;
   std::int64_t n = Packet<T, 16>::kSize;
   while (n < g.n) n *= 2;
   if (n == g.n || n > kWide || n == Packet<T, 16>::kSize || g.m < kRows || g.k * n > kMost || g.part_count != 1)
@@ -128,7 +120,7 @@ bool filled_up(const Gemm& g) {
   }
   for (std::int64_t i = 0; i < g.m; i += kRows) {
     const std::int64_t rows = std::min(kRows, g.m - i);
-    by_rows<T, kWidest>({rows, n, g.k, static_cast<const T*>(g.a) + i * g.a_row, g.a_row, g.a_col, w, n, 1, c, n});
+    by_rows<T, kVectorBytes>({rows, n, g.k, static_cast<const T*>(g.a) + i * g.a_row, g.a_row, g.a_col, w, n, 1, c, n});
     T* to = static_cast<T*>(g.c) + i * g.c_row;
     for (std::int64_t r = 0; r < rows; ++r, to += g.c_row)
       for (std::int64_t j = 0; j < g.n; ++j) to[j] = c[r * n + j];
@@ -194,7 +186,7 @@ void dots(const Gemm& g, std::int64_t i) {
 }
 
 // Packets are no longer than the vector.
-template <class T, int B = kWidest>
+template <class T, int B = kVectorBytes>
 void all_dots(const Gemm& g) {
   constexpr int kMany = Packet<T, B>::kSize;
   if constexpr (B > 16)
@@ -211,11 +203,11 @@ constexpr std::int64_t kNarrowRows = 64;
 // Few columns of many rows that lie beside each other: the transposed product, whose lines are long, piece by piece.
 template <class T>
 void narrow(const Gemm& g) {
-  alignas(64) T turned[Packet<T, kWidest>::kSize][kNarrowRows];
+  alignas(64) T turned[Packet<T, kVectorBytes>::kSize][kNarrowRows];
   for (std::int64_t next = 0; next < g.m; next += kNarrowRows) {
     const std::int64_t i = std::min(next, g.m - kNarrowRows);  // the last rows, some again
     const T* a = static_cast<const T*>(g.a) + i;
-    by_rows<T, kWidest>({g.n, kNarrowRows, g.k, g.w, 1, g.w_row, a, g.a_col, 1, turned, kNarrowRows});
+    by_rows<T, kVectorBytes>({g.n, kNarrowRows, g.k, g.w, 1, g.w_row, a, g.a_col, 1, turned, kNarrowRows});
     T* c = static_cast<T*>(g.c) + i * g.c_row;
     for (std::int64_t r = 0; r < kNarrowRows; ++r, c += g.c_row)
       for (std::int64_t j = 0; j < g.n; ++j) c[j] = turned[j][r];
@@ -226,7 +218,7 @@ void narrow(const Gemm& g) {
 // the rows belongs to the next term, and the last terms go from a copy.
 template <class T, int N, int V>
 void few_sums(const Gemm& g) {
-  using P = Packet<T, kWidest>;
+  using P = Packet<T, kVectorBytes>;
   constexpr std::int64_t kLine = V * P::kSize;
   const T* a = static_cast<const T*>(g.a);
   const T* w = static_cast<const T*>(g.w);
@@ -256,7 +248,7 @@ void few_sums(const Gemm& g) {
 // Where they suit the sizes.
 template <class T, int N>
 bool all_few_sums(const Gemm& g) {
-  constexpr auto kSize = Packet<T, kWidest>::kSize;
+  constexpr auto kSize = Packet<T, kVectorBytes>::kSize;
   if (g.m > 4 * kSize) return false;
   if (g.m > 2 * kSize) return few_sums<T, N, 4>(g), true;
   if (g.m > kSize) return few_sums<T, N, 2>(g), true;
@@ -284,7 +276,7 @@ void short_rows(const Gemm& g) {
 // other. It takes a load for as many terms as a packet has, and some to add up its lanes; `by_rows` takes one a term.
 template <class T>
 struct Columns {
-  static constexpr std::int64_t kSize = Packet<T, kWidest>::kSize, kMost = 8192;  // elements of w
+  static constexpr std::int64_t kSize = Packet<T, kVectorBytes>::kSize, kMost = 8192;  // elements of w
   static bool suit(const Gemm& g) {
     const bool few = g.n < 4 || g.n * (g.k + 7 * kSize) < g.k * kSize;
     return few && g.n > 1 && g.m > 1 && g.a_col == 1 && g.n * g.k <= kMost && g.part_count == 1;
@@ -310,15 +302,15 @@ struct Columns {
 template <class T>
 bool small(const Gemm& g) {
   constexpr auto kLeast = Packet<T, 16>::kSize;
-  if (g.w_col == 1 && g.n > 1 && g.n < Packet<T, kWidest>::kSize && g.a_row == 1 && g.m >= kNarrowRows &&
+  if (g.w_col == 1 && g.n > 1 && g.n < Packet<T, kVectorBytes>::kSize && g.a_row == 1 && g.m >= kNarrowRows &&
       g.part_count == 1)
     return narrow<T>(g), true;
   if ((g.w_col == 1 || g.n == 1) && g.n < 4 && g.a_row == 1 && g.a_col != 1 && g.k >= 16 && g.part_count == 1)
     if (g.n == 1 ? all_few_sums<T, 1>(g) : g.n == 2 ? all_few_sums<T, 2>(g) : all_few_sums<T, 3>(g)) return true;
   if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
-  if (g.w_col == 1 && g.n >= kLeast) return filled_up<T>(g) || (by_rows<T, kWidest>(g), true);
+  if (g.w_col == 1 && g.n >= kLeast) return filled_up<T>(g) || (by_rows<T, kVectorBytes>(g), true);
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
-    return by_rows<T, kWidest>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
+    return by_rows<T, kVectorBytes>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
   if ((g.n > 1 && g.m > 1) || g.a_col != 1 || g.w_row != 1) return false;
   if (g.n == 1)
     all_dots<T>(g);

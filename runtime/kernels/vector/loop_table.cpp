@@ -42,6 +42,7 @@ const VectorTable& table() {
                               SHARD_LOOPS::places,
                               SHARD_LOOPS::every,
                               SHARD_LOOPS::four_times,
+                              short_lines,
                               SHARD_LOOPS::turned,
                               threefry,
                               gemm_f32,

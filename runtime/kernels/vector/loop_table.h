@@ -84,6 +84,10 @@ struct VectorTable {
   // out[i] = x[i * step] of n elements of four bytes; a step of 2 to 4, or of -1, goes by vectors.
   void (*every)(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
   void (*four_times)(const std::uint32_t* x, std::uint32_t* out, std::int64_t n);  // each of n elements
+  // Lines of few elements, one behind the other in `out`: from lines that are `line` elements apart, their elements
+  // `step`. False: nothing was done, as they are too few or lie too far apart.
+  bool (*short_lines)(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out,
+                      std::int64_t lines, std::int64_t n);
   // Lines of n elements become columns, where both sides are in a near cache.
   void (*turned)(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line,
                  std::int64_t lines, std::int64_t n);
