@@ -57,6 +57,17 @@ bool triples_repeated(const Pair& nest, std::size_t item) {
          nest.stride[kIn][lines] != 0 && nest.stride[kOut][lines] == 3 * nest.size[repeats];
 }
 
+// As transpose does, which is for matrices that are neither flat nor narrow.
+template <class T>
+void turn(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kNarrow = 16;
+  if (sizeof(T) == 4 && std::min(rows, columns) < kNarrow)
+    vector_table().turned(reinterpret_cast<const std::uint32_t*>(in), in_step, reinterpret_cast<std::uint32_t*>(out),
+                          out_step, columns, rows);
+  else
+    transpose(in, in_step, out, out_step, rows, columns);
+}
+
 template <class T>
 void copy_nest(const Pair& nest, const T* in, T* out) {
   const int last = nest.rank - 1;
@@ -100,9 +111,8 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
       for (std::int64_t i = lo; i < hi; ++i) {
         const Position<2> at(outer, outer.rank, i / each);
         const std::int64_t row = i % each / across * strip, column = i % across * width;
-        transpose(in + at.offset[kIn] + row + column * in_step, in_step,
-                  out + at.offset[kOut] + row * row_step + column, row_step, std::min(strip, rows - row),
-                  std::min(width, n - column));
+        turn(in + at.offset[kIn] + row + column * in_step, in_step, out + at.offset[kOut] + row * row_step + column,
+             row_step, std::min(strip, rows - row), std::min(width, n - column));
       }
     });
     return;

@@ -64,6 +64,28 @@ TEST_CASE("broadcast, reversed, sliced and strided copies", "[layout]") {
   copy({DType::F32, {0, 3}, {3, 1}, nullptr}, {DType::F32, {0, 3}, {3, 1}, nullptr});
 }
 
+TEST_CASE("narrow matrices are turned, and nothing beside them", "[layout]") {
+  std::vector<std::int64_t> sizes{100, 1003};
+  for (std::int64_t n = 1; n < 20; ++n) sizes.push_back(n);
+  for (const std::int64_t lines : sizes)
+    for (const std::int64_t n : sizes) {
+      if (lines > 20 && n > 20) continue;
+      const Guarded memory((lines * n + 1023) / 1024), result((lines * n + 1023) / 1024);
+      float* const first = memory.end() - lines * n;
+      for (std::int64_t i = 0; i < lines * n; ++i) first[i] = static_cast<float>(i);
+      const View in{DType::F32, {n, lines}, {1, n}, first};
+      Array wide(DType::F32, {n, lines + 3});
+      CAPTURE(lines, n);
+      check_copy(in, contiguous(DType::F32, {n, lines}, result.end() - lines * n));
+      fill(wide.view(), -1, -1);
+      check_copy(in, {DType::F32, {n, lines}, {lines + 3, 1}, wide.data()});
+      std::int64_t beside = 0;
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = lines; j < lines + 3; ++j) beside += wide.as<float>()[i * (lines + 3) + j] == -1;
+      CHECK(beside == 3 * n);
+    }
+}
+
 TEST_CASE("short lines that are near each other", "[layout]") {  // with nothing before the first and behind the last
   for (const std::int64_t n : {2, 3, 4, 7, 10, 15})
     for (const std::int64_t line : {-5, -3, -2, -1, 1, 2, 3, 4, 5, 11, 16})

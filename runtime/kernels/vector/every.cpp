@@ -78,14 +78,76 @@ void four_times(const std::uint32_t* x, std::uint32_t* out, std::int64_t n) {
     for (std::int64_t k = 0; k < 4; ++k) out[4 * i + k] = x[i];
 }
 
+namespace {
+
+// In squares of eight, of which the last lie over those before.
+void turned_squares(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line,
+                    std::int64_t lines, std::int64_t n) {
+  const auto from = [](std::int64_t at, std::int64_t end) { return at + 8 > end ? end - 8 : at; };
+  for (std::int64_t i0 = 0; i0 < lines; i0 += 8)
+    for (std::int64_t j0 = 0; j0 < n; j0 += 8) {
+      const std::int64_t i = from(i0, lines), j = from(j0, n);
+      turn_eight(reinterpret_cast<const unsigned char*>(x + i * line + j), line * 4, out + j * out_line + i, out_line);
+    }
+}
+
+// Lines of less than eight elements, with what lies behind them: eight at a time become N columns. Gives how many.
+template <int N>
+std::int64_t turned_short(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line,
+                          std::int64_t lines) {
+  const std::int64_t end = (lines - 1) * line + N;
+  std::int64_t i = 0;
+  for (; i + 8 <= lines && (i + 7) * line + 8 <= end; i += 8) {
+    EightWords<std::uint32_t> v[8];
+#pragma GCC unroll 8
+    for (int l = 0; l < 8; ++l) std::memcpy(&v[l], x + (i + l) * line, sizeof v[l]);
+    turn_in_registers<std::uint32_t>(v);
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) std::memcpy(out + j * out_line + i, &v[j], sizeof v[j]);
+  }
+  return i;
+}
+
+// N < 8 lines become columns of results one behind the other, of which each overwrites what lies over it. Gives how
+// many.
+template <int N>
+std::int64_t turned_few(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t n) {
+  std::int64_t j = 0;
+  for (; j + 10 <= n; j += 8) {  // behind the last eight there are as many elements as they write too many
+    EightWords<std::uint32_t> v[8] = {};
+#pragma GCC unroll 8
+    for (int l = 0; l < N; ++l) std::memcpy(&v[l], x + l * line + j, sizeof v[l]);
+    turn_in_registers<std::uint32_t>(v);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) std::memcpy(out + (j + k) * N, &v[k], sizeof v[k]);
+  }
+  return j;
+}
+
+// f of the number as a constant, from 4 to 7; else 0.
+template <class F>
+std::int64_t with_number(std::int64_t n, F f) {
+  switch (n) {
+    case 4: return f(std::integral_constant<int, 4>());
+    case 5: return f(std::integral_constant<int, 5>());
+    case 6: return f(std::integral_constant<int, 6>());
+    case 7: return f(std::integral_constant<int, 7>());
+    default: return 0;
+  }
+}
+
+}  // namespace
+
 void turned(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line, std::int64_t lines,
             std::int64_t n) {
-  const std::int64_t many = kWide ? lines / 8 * 8 : 0, wide = kWide ? n / 8 * 8 : 0;
-  for (std::int64_t i = 0; i < many; i += 8)
-    for (std::int64_t j = 0; j < wide; j += 8)
-      turn_eight(reinterpret_cast<const unsigned char*>(x + i * line + j), line * 4, out + j * out_line + i, out_line);
-  for (std::int64_t i = 0; i < lines; ++i)
-    for (std::int64_t j = i < many ? wide : 0; j < n; ++j) out[j * out_line + i] = x[i * line + j];
+  if (kWide && lines >= 8 && n >= 8) return turned_squares(x, line, out, out_line, lines, n);
+  std::int64_t i = 0, j = 0;  // where what is left begins
+  if (kWide && lines >= 8)
+    i = with_number(n, [&](auto few) { return turned_short<few>(x, line, out, out_line, lines); });
+  else if (kWide && out_line == lines)
+    j = with_number(lines, [&](auto few) { return turned_few<few>(x, line, out, n); });
+  for (; i < lines; ++i)
+    for (std::int64_t k = j; k < n; ++k) out[k * out_line + i] = x[i * line + k];
 }
 
 }  // namespace shard::runtime::SHARD_ISA

@@ -9,14 +9,14 @@
 namespace shard::runtime::SHARD_ISA {
 namespace {
 
-// to[j * step + i] = from[i * line + j] of eight by eight: halves, quarters and eighths change places.
 template <class Word>
-void turn_eight(const unsigned char* from, std::int64_t line, Word* to, std::int64_t step) {
-  using Lane = std::conditional_t<sizeof(Word) == 8, std::int64_t, std::int32_t>;
-  typedef Lane Line __attribute__((vector_size(8 * sizeof(Word))));
-  Line x[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) std::memcpy(&x[i], from + i * line, sizeof(Line));
+using EightWords [[gnu::vector_size(8 * sizeof(Word))]] =
+    std::conditional_t<sizeof(Word) == 8, std::int64_t, std::int32_t>;
+
+// Eight lines of eight become columns: halves, quarters and eighths change places.
+template <class Word>
+SHARD_LOOP void turn_in_registers(EightWords<Word>* x) {
+  using Line = EightWords<Word>;
   const auto exchange = [&](int half, const Line& low, const Line& high) __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
@@ -29,8 +29,17 @@ void turn_eight(const unsigned char* from, std::int64_t line, Word* to, std::int
   exchange(4, Line{0, 1, 2, 3, 8, 9, 10, 11}, Line{4, 5, 6, 7, 12, 13, 14, 15});
   exchange(2, Line{0, 1, 8, 9, 4, 5, 12, 13}, Line{2, 3, 10, 11, 6, 7, 14, 15});
   exchange(1, Line{0, 8, 2, 10, 4, 12, 6, 14}, Line{1, 9, 3, 11, 5, 13, 7, 15});
+}
+
+// to[j * step + i] = from[i * line + j] of eight by eight.
+template <class Word>
+void turn_eight(const unsigned char* from, std::int64_t line, Word* to, std::int64_t step) {
+  EightWords<Word> x[8];
 #pragma GCC unroll 8
-  for (int j = 0; j < 8; ++j) std::memcpy(to + j * step, &x[j], sizeof(Line));
+  for (int i = 0; i < 8; ++i) std::memcpy(&x[i], from + i * line, sizeof x[i]);
+  turn_in_registers<Word>(x);
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) std::memcpy(to + j * step, &x[j], sizeof x[j]);
 }
 
 }  // namespace
