@@ -101,9 +101,11 @@ static void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T
 template <class T>
 static void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
                        std::int64_t out_step, std::int64_t rows, std::int64_t n) {
+  constexpr std::int64_t kMany = 64;
   const bool few =
       in_step == -1 || (in_step == 1 && n < 4) || (in_step == 0 && n == 3);  // of others copies are as fast
-  if (sizeof(T) == 4 && n > 1 && n < 16 && few && in_row != 0 && in_row != n && out_step == 1 && out_row == n &&
+  if (sizeof(T) == 4 && n > 1 && n < 16 && rows >= kMany && few && in_row != 0 && in_row != n && out_step == 1 &&
+      out_row == n &&
       vector_table().short_lines(reinterpret_cast<const std::uint32_t*>(in), in_row, in_step,
                                  reinterpret_cast<std::uint32_t*>(out), rows, n))
     return;
