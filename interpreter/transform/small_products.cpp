@@ -1,6 +1,6 @@
 // Products that are better done element by element: those that sum nothing (outer products), those of many matrices of
-// 2 x 2, and those of many small matrices by vectors, whose terms lie one after the other, which are sums of short
-// rows.
+// up to 3 x 3, and those of many small matrices by vectors, whose terms lie one after the other, which are sums of
+// short rows.
 #include <algorithm>
 #include <string>
 
@@ -45,8 +45,12 @@ class Elements {
   }
 
  private:
-  // The letters that are summed, if it is such a product.
-  std::optional<std::string> sums_of(const Node& n) const {
+  struct Sums {
+    std::string letters;
+    bool by_terms = false;  // of one letter: an array for each
+  };
+  // What is summed, if it is such a product.
+  std::optional<Sums> sums_of(const Node& n) const {
     const auto product = float_product(core_, g_, n);
     if (!product || sent_[at(n.outputs[0])]) return std::nullopt;
     const auto& [spec, size] = *product;
@@ -59,7 +63,7 @@ class Elements {
       const bool in_x = spec.x.find(c) != std::string_view::npos, in_y = spec.y.find(c) != std::string_view::npos;
       (in_x && in_y ? both : in_x ? one : other) *= size.at(c);
     }
-    if (terms == 1) return both * one * other > kShortCall ? std::optional(summed) : std::nullopt;
+    if (terms == 1) return both * one * other > kShortCall ? std::optional(Sums{summed}) : std::nullopt;
     const auto ends = [&, &size = size](std::string_view letters) {  // with it, but for dimensions of one element
       std::string long_ones;
       for (const char c : letters)
@@ -68,8 +72,8 @@ class Elements {
     };
     const bool last = ends(spec.x) && ends(spec.y);
     const bool by_vector = last && (one == 1 || other == 1) && std::max(one, other) * terms <= kShortCall;
-    const bool tiny = summed.size() == 1 && terms == 2 && one <= 2 && other <= 2;
-    return both >= kManyCalls && (by_vector || tiny) ? std::optional(summed) : std::nullopt;
+    const bool tiny = summed.size() == 1 && terms <= 3 && one <= terms && other <= terms && (terms == 2 || !by_vector);
+    return both >= kManyCalls && (by_vector || tiny) ? std::optional(Sums{summed, tiny}) : std::nullopt;
   }
 
   // Its dimensions in the order of these letters, 1 where it lacks one.
@@ -97,11 +101,15 @@ class Elements {
     const Var x = part(now_[n.inputs[0]], spec.x), y = part(now_[n.inputs[1]], spec.y);
     return ir::reshape(b_, ir::mul(b_, x, y), g_.type(n.outputs[0]).shape);
   }
-  Var made(const Node& n, const std::string& summed) {
+  Var made(const Node& n, const Sums& sums) {
     const auto [spec, size] = *float_product(core_, g_, n);
-    const std::string order = std::string(spec.out) + summed;
-    if (summed.size() == 1 && size.at(summed[0]) == 2)
-      return ir::add(b_, term(n, spec, summed[0], 0), term(n, spec, summed[0], 1));
+    const std::string order = std::string(spec.out) + sums.letters;
+    if (sums.by_terms) {
+      const char summed = sums.letters[0];
+      Var all = term(n, spec, summed, 0);
+      for (std::int64_t i = 1; i < size.at(summed); ++i) all = ir::add(b_, all, term(n, spec, summed, i));
+      return all;
+    }
     const Var x = spread(now_[n.inputs[0]], spec.x, order), y = spread(now_[n.inputs[1]], spec.y, order);
     const Var product = ir::mul(b_, x, y);
     const Shape& shape = g_.type(n.outputs[0]).shape;

@@ -121,6 +121,7 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg, std::int64_t row
     in.fits = n.stride[0][n.rank - 1] == 1 && !in.load;
   if (row > 1 && n.rank == 2 && n.stride[0][0] == 0 && n.size[1] == row && !in.load) in.way = ElementPlan::Way::Row;
   if (in.way == ElementPlan::Way::Gather && n.rank > 1) in.turned = turned(n, in.item);
+  if (in.way == ElementPlan::Way::Gather && !in.turned) in.groups = Groups::of(n, in.item);
   std::int64_t inner = 1;
   for (int d = n.rank; d-- > 0 && in.way == ElementPlan::Way::Gather; inner *= n.size[d])
     if (n.stride[0][d] == 0 && d + 1 < n.rank) {

@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/element_lines.h"
 #include "runtime/kernels/element_program.h"
+#include "runtime/kernels/groups.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/reduce_plan.h"
 #include "runtime/kernels/vector/loop_table.h"
@@ -28,7 +29,8 @@ struct ElementPlan {
     std::uint8_t item;  // bytes
     std::uint16_t reg;
     Nest<1> nest;
-    Loop load = nullptr;  // of narrow floats: to f32
+    Loop load = nullptr;                             // of narrow floats: to f32
+    std::shared_ptr<const Groups> groups = nullptr;  // Gather of these
     bool turned = false;  // Gather whose neighbours lie in the dimension before the last: kPanel lines at a time
     // A piece of what the register of the last piece holds: of each `period` elements of that the `length` from `begin`
     // on. 0: it is none. `pieces`: of the last one, how many there are.

@@ -127,6 +127,7 @@ class Run {
 
   void bring(std::size_t i, const unsigned char* data, std::int64_t at, std::int64_t n, void* out) {
     const ElementPlan::Input& in = p_.inputs[i];
+    if (in.groups) return gather(*in.groups, in.nest, data, at, n, out);
     if (!in.turned) return gather(in.nest, in.item, data, at, n, out);
     const std::int64_t length = in.nest.size[in.nest.rank - 1];
     for (auto* to = static_cast<unsigned char*>(out); n > 0;) {

@@ -69,4 +69,16 @@ inline void gather(const Nest<1>& nest, std::size_t item, const void* in, std::i
   });
 }
 
+// The same where there are groups.
+inline void gather(const Groups& groups, const Nest<1>& nest, const void* in, std::int64_t from, std::int64_t n,
+                   void* out) {
+  const std::int64_t to = from + n, each = groups.elements(), first = (from + each - 1) / each * each,
+                     end = to / each * each;
+  auto* at = static_cast<std::uint32_t*>(out);
+  if (first >= end) return gather(nest, sizeof *at, in, from, n, out);
+  if (from < first) gather(nest, sizeof *at, in, from, first - from, at);
+  groups.bring(nest, static_cast<const std::uint32_t*>(in), first, end, at + (first - from));
+  if (end < to) gather(nest, sizeof *at, in, end, to - end, at + (end - from));
+}
+
 }  // namespace shard::runtime

@@ -4,6 +4,7 @@
 
 #include <tbb/global_control.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -65,6 +66,37 @@ TEST_CASE("inputs of every layout", "[elementwise]") {
   CHECK(*result.as<float>() == 9);
   run({{DType::F32, DType::F32}, {0}, {}, {{Code::Square, DType::F32, 1, 0}}, {1}}, {contiguous(DType::F32, {0, 3})},
       {contiguous(DType::F32, {0, 3})});
+}
+
+TEST_CASE("groups of few elements, in an order of their own, and nothing beside them", "[elementwise]") {
+  std::mt19937 random(7);
+  const std::vector<Shape> shapes{{50, 2, 2, 2}, {70, 3, 3, 3}, {300, 5},    {40, 8, 8},   {3, 50, 4, 2},
+                                  {65, 7},       {2, 33, 3, 5}, {90, 2, 17}, {33, 4, 2, 8}};
+  for (const Shape& shape : shapes)
+    for (int turn = 0; turn < 40; ++turn) {
+      std::vector<std::size_t> order(shape.size());
+      std::iota(order.begin(), order.end(), 0);
+      if (turn % 2) std::shuffle(order.begin() + 1, order.end(), random);
+      Strides strides(shape.size());
+      std::int64_t size = 1, first = 0;
+      for (std::size_t d = shape.size(); d-- > 0;) {  // some dimensions are repeated, some backwards
+        const std::size_t at = order[d];
+        const bool repeated = random() % 3 == 0 && at > 0, backward = random() % 4 == 0;
+        strides[at] = repeated ? 0 : backward ? -size : size;
+        if (backward && !repeated) first += (shape[at] - 1) * size;
+        if (!repeated) size *= shape[at];
+      }
+      const Guarded memory(static_cast<std::size_t>(size + 1023) / 1024);
+      float* const data = memory.end() - size;
+      for (std::int64_t i = 0; i < size; ++i) data[i] = static_cast<float>(i);
+      const View in{DType::F32, shape, strides, data + first};
+      Array out(DType::F32, shape);
+      run({{DType::F32, DType::F32}, {0}, {}, {{Code::Neg, DType::F32, 1, 0}}, {1}}, {in}, {out.view()});
+      std::int64_t wrong = 0;
+      each_index(shape, [&](const Shape& i) { wrong += at(out.view(), i) != -at(in, i); });
+      CAPTURE(to_string(shape), to_string(Shape(strides.begin(), strides.end())));
+      CHECK(wrong == 0);
+    }
 }
 
 TEST_CASE("inputs that repeat stay where tiles leave them, whatever lies between", "[elementwise]") {

@@ -43,6 +43,8 @@ const VectorTable& table() {
                               SHARD_LOOPS::every,
                               SHARD_LOOPS::four_times,
                               short_lines,
+                              kVectorBytes > 16 ? kVectorBytes / 4 : 0,
+                              short_groups,
                               SHARD_LOOPS::turned,
                               threefry,
                               gemm_f32,

@@ -53,6 +53,17 @@ struct FourierHalves {
   T *re, *im;
 };
 
+// Groups of n elements of four bytes, from each to the next `line` elements: the places of those of a group are from
+// `low` to `high`. So many vectors, of all lanes, are a round of some groups.
+struct GroupVector {
+  std::int64_t low;        // of the places that it reads, behind the first group's
+  std::int32_t lanes[16];  // where they are from there
+};
+struct ShortGroups {
+  std::int64_t n, line, low, high, round;
+  const GroupVector* vectors;
+};
+
 // Of floats narrower than f32: memory to f32 and back, and rounding in f32; of i4, which is held as i8, rounding alone.
 struct Narrow {
   Loop load = nullptr, store = nullptr, round = nullptr;
@@ -88,6 +99,8 @@ struct VectorTable {
   // `step`. False: nothing was done, as they are too few or lie too far apart.
   bool (*short_lines)(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out,
                       std::int64_t lines, std::int64_t n);
+  std::int64_t group_lanes;  // 0: there are no groups
+  void (*short_groups)(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* out, std::int64_t groups);
   // Lines of n elements become columns, where both sides are in a near cache.
   void (*turned)(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line,
                  std::int64_t lines, std::int64_t n);

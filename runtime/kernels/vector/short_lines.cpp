@@ -7,7 +7,7 @@
 namespace shard::runtime::SHARD_ISA {
 namespace {
 
-constexpr int kWidth = kVectorBytes / 4, kMostElements = 16, kBits = 16, kOne = 1 << kBits;
+constexpr int kWidth = kVectorBytes / 4, kMostElements = 15, kBits = 16, kOne = 1 << kBits;
 typedef std::int32_t Shuffled __attribute__((vector_size(kVectorBytes)));
 
 template <int... I>
@@ -16,20 +16,32 @@ constexpr Shuffled numbers(std::integer_sequence<int, I...>) {
 }
 constexpr Shuffled kNumbers = numbers(std::make_integer_sequence<int, kWidth>{});
 
-// Of a vector of the result: the lowest place that it reads, and where its lanes are from there.
-struct From {
-  std::int64_t low;
-  Shuffled lanes;
-};
-
 }  // namespace
+
+void short_groups(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* out, std::int64_t groups) {
+  const std::int64_t all = groups * g.n, far = (groups - 1) * g.line, end = (far > 0 ? far : 0) + g.high + 1,
+                     least = (far < 0 ? far : 0) + g.low, each = g.round * g.n;
+  std::int64_t i = 0, begin = 0;
+  for (; end - least >= 2 * kWidth && i + each <= all; begin += g.round * g.line)
+    for (const GroupVector* v = g.vectors; v < g.vectors + each / kWidth; ++v, i += kWidth) {
+      std::int64_t low = begin + v->low;
+      Shuffled lanes, first, second;
+      __builtin_memcpy(&lanes, v->lanes, sizeof lanes);
+      if (const std::int64_t over = low + 2 * kWidth - end; over > 0)  // behind the last element there may be nothing
+        low -= over, lanes += static_cast<std::int32_t>(over);
+      __builtin_memcpy(&first, x + low, sizeof first), __builtin_memcpy(&second, x + low + kWidth, sizeof second);
+      const Shuffled made = __builtin_shuffle(first, second, lanes);
+      __builtin_memcpy(out + i, &made, sizeof made);
+    }
+  for (; i < all; begin += g.round * g.line)
+    for (const GroupVector* v = g.vectors; v < g.vectors + each / kWidth && i < all; ++v)
+      for (std::int64_t l = 0; l < kWidth && i < all; ++l) out[i++] = x[begin + v->low + v->lanes[l]];
+}
 
 bool short_lines(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out, std::int64_t lines,
                  std::int64_t n) {
-  const std::int64_t all = lines * n;
-  if (kVectorBytes == 16 || n >= kMostElements || all < 4 * n * kWidth) return false;
-  const auto place = [=](std::int64_t i) { return i / n * line + i % n * step; };
-  From from[kMostElements];
+  if (kVectorBytes == 16 || n > kMostElements || lines < 4 * kWidth) return false;
+  GroupVector vectors[kMostElements];
   const std::int64_t before = step < 0 ? (n - 1) * step : 0, behind = step > 0 ? (n - 1) * step : 0;
   for (std::int32_t v = 0; v < n; ++v) {
     const auto few = static_cast<std::int32_t>(n);
@@ -37,23 +49,12 @@ bool short_lines(const std::uint32_t* x, std::int64_t line, std::int64_t step, s
     const std::int64_t one = first * line, other = last * line, low = (one < other ? one : other) + before;
     if ((one < other ? other : one) + behind - low >= 2 * kWidth) return false;
     const Shuffled i = kNumbers + begin, row = (i * (kOne / few + 1)) >> kBits;  // exact of so few
-    from[v].low = low;
-    from[v].lanes = row * static_cast<std::int32_t>(line) + (i - row * few) * static_cast<std::int32_t>(step) -
-                    static_cast<std::int32_t>(low);
+    const Shuffled lanes = row * static_cast<std::int32_t>(line) + (i - row * few) * static_cast<std::int32_t>(step) -
+                           static_cast<std::int32_t>(low);
+    vectors[v].low = low;
+    __builtin_memcpy(vectors[v].lanes, &lanes, sizeof lanes);
   }
-  const std::int64_t end = (line > 0 ? (lines - 1) * line : 0) + (step > 0 ? (n - 1) * step : 0) + 1;
-  std::int64_t i = 0;
-  for (std::int64_t begin = 0; i + n * kWidth <= all; begin += kWidth * line)
-    for (std::int64_t v = 0; v < n; ++v, i += kWidth) {
-      std::int64_t low = begin + from[v].low;
-      Shuffled lanes = from[v].lanes, first, second;
-      if (const std::int64_t over = low + 2 * kWidth - end; over > 0)  // behind the last element there may be nothing
-        low -= over, lanes += static_cast<std::int32_t>(over);
-      __builtin_memcpy(&first, x + low, sizeof first), __builtin_memcpy(&second, x + low + kWidth, sizeof second);
-      const Shuffled made = __builtin_shuffle(first, second, lanes);
-      __builtin_memcpy(out + i, &made, sizeof made);
-    }
-  for (; i < all; ++i) out[i] = x[place(i)];
+  short_groups({n, line, before, behind, kWidth, vectors}, x, out, lines);
   return true;
 }
 
