@@ -155,6 +155,16 @@ void sum_lanes(Packet<T, B>* packets) {
   }
 }
 
+// The bits of lanes: of the last `some` lanes all, of those before none.
+template <class T, int B>
+auto last_lanes(std::int64_t some) {
+  constexpr std::int64_t kSize = Packet<T, B>::kSize;
+  typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> Bits __attribute__((vector_size(B)));
+  Bits bits;
+  for (std::int64_t l = 0; l < kSize; ++l) bits[l] = l + some < kSize ? 0 : -1;
+  return bits;
+}
+
 // R products of a row of `a` with one vector, where both operands' terms lie one after the other.
 template <class T, int B, int R>
 void dots(const Gemm& g, std::int64_t i) {
@@ -167,6 +177,16 @@ void dots(const Gemm& g, std::int64_t i) {
     const P b = P::of(w + p);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sum[r].v += P::of(a + r * g.a_row + p).v * b.v;
+  }
+  if (p > 0 && p < g.k) {  // a packet of the last terms, without those that were there before
+    const auto bits = last_lanes<T, B>(g.k - p);
+    const P b = P::of(w + g.k - P::kSize);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const auto x = reinterpret_cast<decltype(bits)>(P::of(a + r * g.a_row + g.k - P::kSize).v) & bits;
+      sum[r].v += reinterpret_cast<typename P::V>(x) * b.v;
+    }
+    p = g.k;
   }
   if constexpr (R == P::kSize) {
     sum_lanes<T, B>(sum);
@@ -307,6 +327,8 @@ bool small(const Gemm& g) {
     return narrow<T>(g), true;
   if ((g.w_col == 1 || g.n == 1) && g.n < 4 && g.a_row == 1 && g.a_col != 1 && g.k >= 16 && g.part_count == 1)
     if (g.n == 1 ? all_few_sums<T, 1>(g) : g.n == 2 ? all_few_sums<T, 2>(g) : all_few_sums<T, 3>(g)) return true;
+  if (g.n == 1 && g.a_col == 1 && g.w_row == 1 && g.k < kLeast && g.m > 1 && g.part_count == 1)
+    return short_rows<T, 1>(g), true;
   if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
   if (g.w_col == 1 && g.n >= kLeast) return filled_up<T>(g) || (by_rows<T, kVectorBytes>(g), true);
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
