@@ -2,6 +2,7 @@
 // are read as they lie. Eigen packs both first, which takes longer than such a product itself. Packets are of the
 // instruction set's width, halved for narrow results.
 #include "runtime/kernels/vector/common.h"
+#include "runtime/kernels/vector/turn_eight.h"
 
 #include <algorithm>
 #include <cstring>
@@ -218,16 +219,23 @@ void all_dots(const Gemm& g) {
   for (; i < g.m; ++i) dots<T, B, 1>(g, i);
 }
 
-constexpr std::int64_t kNarrowRows = 64;
+constexpr std::int64_t kNarrowRows = 64, kShortRow = 32;
 
 // Few columns of many rows that lie beside each other: the transposed product, whose lines are long, piece by piece.
 template <class T>
 void narrow(const Gemm& g) {
-  alignas(64) T turned[Packet<T, kVectorBytes>::kSize][kNarrowRows];
+  alignas(64) T turned[Packet<T, kVectorBytes>::kSize][kNarrowRows], lines[kShortRow][kNarrowRows];
   for (std::int64_t next = 0; next < g.m; next += kNarrowRows) {
     const std::int64_t i = std::min(next, g.m - kNarrowRows);  // the last rows, some again
-    const T* a = static_cast<const T*>(g.a) + i;
-    by_rows<T, kVectorBytes>({g.n, kNarrowRows, g.k, g.w, 1, g.w_row, a, g.a_col, 1, turned, kNarrowRows});
+    const T* a = static_cast<const T*>(g.a) + i * g.a_row;
+    for (std::int64_t r = 0; g.a_row != 1 && r < kNarrowRows; r += 8)  // short rows are turned before
+      for (std::int64_t p0 = 0; p0 < g.k; p0 += 8) {
+        const std::int64_t p = std::min(p0, g.k - 8);
+        turn_eight<T>(reinterpret_cast<const unsigned char*>(a + r * g.a_row + p),
+                      g.a_row * static_cast<std::int64_t>(sizeof(T)), &lines[p][r], kNarrowRows);
+      }
+    by_rows<T, kVectorBytes>({g.n, kNarrowRows, g.k, g.w, g.w_col, g.w_row, g.a_row == 1 ? a : lines[0],
+                              g.a_row == 1 ? g.a_col : kNarrowRows, 1, turned, kNarrowRows});
     T* c = static_cast<T*>(g.c) + i * g.c_row;
     for (std::int64_t r = 0; r < kNarrowRows; ++r, c += g.c_row)
       for (std::int64_t j = 0; j < g.n; ++j) c[j] = turned[j][r];
@@ -302,6 +310,7 @@ struct Columns {
     return few && g.n > 1 && g.m > 1 && g.a_col == 1 && g.n * g.k <= kMost && g.part_count == 1;
   }
   static void run(const Gemm& g) {
+    if (g.k >= 8 && g.k <= kShortRow && g.m >= kNarrowRows && g.n <= kSize) return narrow<T>(g);
     if (g.k < Packet<T, 32>::kSize) return g.n == 2 ? short_rows<T, 2>(g) : short_rows<T, 3>(g);
     constexpr std::int64_t kNear = 4096;  // terms
     alignas(64) T turned[kMost];
