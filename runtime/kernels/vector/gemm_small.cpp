@@ -105,19 +105,20 @@ void by_rows(const Gemm& g) {
   rows<T, B, 1, 8>(g, i);
 }
 
-// Columns that do not fill a packet, of many rows: of `w` with more columns of zeros, each row goes once. The same
-// bits.
+// Columns that do not fill a packet, or do not lie side by side, of many rows: of `w` with more columns of zeros, each
+// row goes once. The same bits.
 template <class T>
 bool filled_up(const Gemm& g) {
   constexpr std::int64_t kRows = 64, kMost = 8192, kWide = Packet<T, kVectorBytes>::kSize;
   std::int64_t n = Packet<T, 16>::kSize;
   while (n < g.n) n *= 2;
-  if (n == g.n || n > kWide || n == Packet<T, 16>::kSize || g.m < kRows || g.k * n > kMost || g.part_count != 1)
+  const bool as_it_lies = g.w_col == 1 && (n == g.n || n == Packet<T, 16>::kSize);
+  if (as_it_lies || g.n < Packet<T, 16>::kSize || n > kWide || g.m < kRows || g.k * n > kMost || g.part_count != 1)
     return false;
   alignas(64) T w[kMost], c[kRows * kWide];
   for (std::int64_t p = 0; p < g.k; ++p) {
     const T* from = static_cast<const T*>(g.w) + p * g.w_row;
-    for (std::int64_t j = 0; j < n; ++j) w[p * n + j] = j < g.n ? from[j] : T{0};
+    for (std::int64_t j = 0; j < n; ++j) w[p * n + j] = j < g.n ? from[j * g.w_col] : T{0};
   }
   for (std::int64_t i = 0; i < g.m; i += kRows) {
     const std::int64_t rows = std::min(kRows, g.m - i);
@@ -339,7 +340,8 @@ bool small(const Gemm& g) {
   if (g.n == 1 && g.a_col == 1 && g.w_row == 1 && g.k < kLeast && g.m > 1 && g.part_count == 1)
     return short_rows<T, 1>(g), true;
   if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
-  if (g.w_col == 1 && g.n >= kLeast) return filled_up<T>(g) || (by_rows<T, kVectorBytes>(g), true);
+  if (filled_up<T>(g)) return true;
+  if (g.w_col == 1 && g.n >= kLeast) return by_rows<T, kVectorBytes>(g), true;
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
     return by_rows<T, kVectorBytes>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
   if ((g.n > 1 && g.m > 1) || g.a_col != 1 || g.w_row != 1) return false;
