@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "runtime/kernels/joined.h"
 #include "runtime/kernels/kernels.h"
 #include "tests/runtime/arrays.h"
 
@@ -84,6 +85,30 @@ TEST_CASE("narrow matrices are turned, and nothing beside them", "[layout]") {
         for (std::int64_t j = lines; j < lines + 3; ++j) beside += wide.as<float>()[i * (lines + 3) + j] == -1;
       CHECK(beside == 3 * n);
     }
+}
+
+TEST_CASE("short lines of two arrays are joined, and nothing beside them", "[layout]") {
+  for (const std::int64_t n : {1, 2, 3, 5, 8, 15})
+    for (const std::int64_t m : {1, 2, 4, 7, 17})
+      for (const std::int64_t lines : {64, 65, 131, 20011}) {
+        const auto pages = [&](std::int64_t each) { return static_cast<std::size_t>(lines * each + 1023) / 1024; };
+        const Guarded first(pages(n)), second(pages(m)), result(pages(n + m));
+        float *x = first.end() - lines * n, *y = second.end() - lines * m, *out = result.end() - lines * (n + m);
+        for (std::int64_t i = 0; i < lines * n; ++i) x[i] = static_cast<float>(i);
+        for (std::int64_t i = 0; i < lines * m; ++i) y[i] = static_cast<float>(-i - 1);
+        const auto joined =
+            JoinedLines::of(contiguous(DType::F32, {lines, n}, x), contiguous(DType::F32, {lines, m}, y),
+                            contiguous(DType::F32, {lines, n + m}, out), 1);
+        CHECK(joined.has_value() == (vector_table().group_lanes > 0));
+        if (!joined) continue;
+        joined->run(x, y, out);
+        std::int64_t wrong = 0;
+        for (std::int64_t l = 0; l < lines; ++l)
+          for (std::int64_t i = 0; i < n + m; ++i)
+            wrong += out[l * (n + m) + i] != (i < n ? x[l * n + i] : y[l * m + i - n]);
+        CAPTURE(n, m, lines);
+        CHECK(wrong == 0);
+      }
 }
 
 TEST_CASE("short lines that are near each other", "[layout]") {  // with nothing before the first and behind the last

@@ -47,6 +47,8 @@ void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::in
 bool short_lines(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out, std::int64_t lines,
                  std::int64_t n);
 void short_groups(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* out, std::int64_t groups);
+void joined_lines(const Joined& j, const std::uint32_t* first, const std::uint32_t* second, std::uint32_t* out,
+                  std::int64_t lines);
 void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
 void gemm_bf16(const Gemm& g);

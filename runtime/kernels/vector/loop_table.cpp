@@ -45,6 +45,7 @@ const VectorTable& table() {
                               short_lines,
                               kVectorBytes > 16 ? kVectorBytes / 4 : 0,
                               short_groups,
+                              joined_lines,
                               SHARD_LOOPS::turned,
                               threefry,
                               gemm_f32,

@@ -64,6 +64,17 @@ struct ShortGroups {
   const GroupVector* vectors;
 };
 
+// Lines of two arrays, one of the first before one of the second, of so many elements: a vector has of each at most as
+// many as it has lanes, from these places on; the lanes of the second are behind those of the first.
+struct JoinedVector {
+  std::int64_t first, second;
+  std::int32_t lanes[16];
+};
+struct Joined {
+  std::int64_t first, second, round, there;  // `there`: lines that may be read
+  const JoinedVector* vectors;
+};
+
 // Of floats narrower than f32: memory to f32 and back, and rounding in f32; of i4, which is held as i8, rounding alone.
 struct Narrow {
   Loop load = nullptr, store = nullptr, round = nullptr;
@@ -101,6 +112,8 @@ struct VectorTable {
                       std::int64_t lines, std::int64_t n);
   std::int64_t group_lanes;  // 0: there are no groups
   void (*short_groups)(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* out, std::int64_t groups);
+  void (*joined_lines)(const Joined& j, const std::uint32_t* first, const std::uint32_t* second, std::uint32_t* out,
+                       std::int64_t lines);
   // Lines of n elements become columns, where both sides are in a near cache.
   void (*turned)(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line,
                  std::int64_t lines, std::int64_t n);

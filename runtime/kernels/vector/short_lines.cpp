@@ -1,5 +1,5 @@
-// Lines of few elements. The lanes of every n-th vector of the result come from the same places behind its first one,
-// so that a vector is one shuffle of two that are read there.
+// Lines of few elements, of one array or of two. The lanes of every n-th vector of the result come from the same places
+// behind its first one, so that a vector is one shuffle of two that are read there.
 #include <utility>
 
 #include "runtime/kernels/vector/common.h"
@@ -56,6 +56,27 @@ bool short_lines(const std::uint32_t* x, std::int64_t line, std::int64_t step, s
   }
   short_groups({n, line, before, behind, kWidth, vectors}, x, out, lines);
   return true;
+}
+
+void joined_lines(const Joined& j, const std::uint32_t* first, const std::uint32_t* second, std::uint32_t* out,
+                  std::int64_t lines) {
+  const std::int64_t n = j.first + j.second, all = lines * n, ends = j.there * j.first, other_ends = j.there * j.second;
+  std::int64_t i = 0, x = 0, y = 0;
+  const auto there = [&](const JoinedVector& v) {
+    return i + kWidth <= all && x + v.first + kWidth <= ends && y + v.second + kWidth <= other_ends;
+  };
+  for (const JoinedVector *v = j.vectors, *end = v + j.round * n / kWidth; there(*v);) {
+    Shuffled lanes, one, other;
+    __builtin_memcpy(&lanes, v->lanes, sizeof lanes);
+    __builtin_memcpy(&one, first + x + v->first, sizeof one);
+    __builtin_memcpy(&other, second + y + v->second, sizeof other);
+    const Shuffled made = __builtin_shuffle(one, other, lanes);
+    __builtin_memcpy(out + i, &made, sizeof made);
+    i += kWidth;
+    if (++v == end) v = j.vectors, x += j.round * j.first, y += j.round * j.second;
+  }
+  for (; i < all; ++i)
+    out[i] = i % n < j.first ? first[i / n * j.first + i % n] : second[i / n * j.second + i % n - j.first];
 }
 
 }  // namespace shard::runtime::SHARD_ISA

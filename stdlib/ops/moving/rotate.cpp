@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/hlo/writer.h"
+#include "runtime/kernels/joined.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/moves.h"
 #include "stdlib/ops/elementwise.h"
@@ -196,6 +197,9 @@ void register_concatenate(OpTable& t) {
     bool are_few = true;
     for (std::size_t k = 0; k < from.size(); ++k) are_few = are_few && few.add(k, from[k], 0, to[k], offsets[k]);
     if (are_few) return few;
+    if (from.size() == 2)
+      if (const auto joined = runtime::JoinedLines::of(from[0], from[1], out, a))
+        return [=](void* const* i, void* const* o) { joined->run(i[0], i[1], o[0]); };
     return [=](void* const* i, void* const* o) mutable {
       for (std::size_t k = 0; k < from.size(); ++k)
         if (from[k].shape[a] > 0) runtime::copy(at(from[k], i[k]), at(to[k], o[0], offsets[k]));
