@@ -159,6 +159,17 @@ void reduce_rows(const ReduceJob& job) {
     base = Position<1>(job.kept, last, unit / tiles).offset[0] + from;
     return std::min(kReduceColumns, n - from);
   };
+  if (blocks == 1 && tiles == 1 && !job.p.load && job.reduced.rank == 1) {  // few short rows: straight into place
+    const auto item = static_cast<std::int64_t>(job.p.item), step = job.reduced.stride[0][0];
+    return spread(outer, std::max<std::int64_t>(1, kReduceWork / (n * rows)), [&](std::int64_t lo, std::int64_t hi) {
+      Position<1> at(job.kept, last, lo);
+      for (unsigned char* to = job.out + lo * n * item; lo < hi; ++lo, at.next(), to += n * item) {
+        const unsigned char* data = job.data + at.offset[0] * item;
+        std::memcpy(to, data, static_cast<std::size_t>(n * item));
+        job.p.join_rows(data + step * item, step, rows - 1, to, n);
+      }
+    });
+  }
   if (blocks <= kSubtree || outer * tiles >= 64) {
     spread(outer * tiles, std::max<std::int64_t>(1, kReduceWork / (width * rows)),
            [&](std::int64_t lo, std::int64_t hi) {
