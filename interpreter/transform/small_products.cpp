@@ -1,6 +1,6 @@
 // Products that are better done element by element: those that sum nothing (outer products), those of many matrices of
-// up to 3 x 3, and those of many small matrices by vectors, whose terms lie one after the other, which are sums of
-// short rows.
+// up to 3 x 3, and those of many small matrices by vectors: sums of short rows, whose terms lie one after the other, or
+// of few.
 #include <algorithm>
 #include <string>
 
@@ -20,6 +20,7 @@ using runtime::Shape;
 
 constexpr std::int64_t kShortCall = 256;  // elements, for which a call of its own takes no longer
 constexpr std::int64_t kManyCalls = 16;   // of them
+constexpr std::int64_t kShortRows = 64;   // elements of a matrix whose rows are added up
 
 class Elements {
  public:
@@ -47,7 +48,8 @@ class Elements {
  private:
   struct Sums {
     std::string letters;
-    bool by_terms = false;  // of one letter: an array for each
+    bool by_terms = false;    // of one letter: an array for each
+    std::string behind = {};  // that letter lies before this one
   };
   // What is summed, if it is such a product.
   std::optional<Sums> sums_of(const Node& n) const {
@@ -73,7 +75,16 @@ class Elements {
     const bool last = ends(spec.x) && ends(spec.y);
     const bool by_vector = last && (one == 1 || other == 1) && std::max(one, other) * terms <= kShortCall;
     const bool tiny = summed.size() == 1 && terms <= 3 && one <= terms && other <= terms && (terms == 2 || !by_vector);
-    return both >= kManyCalls && (by_vector || tiny) ? std::optional(Sums{summed, tiny}) : std::nullopt;
+    if (both < kManyCalls) return std::nullopt;
+    if (by_vector || tiny) return Sums{summed, tiny};
+    std::string kept;
+    for (const char c : spec.out)
+      if (size.at(c) > 1 && (spec.x.find(c) == std::string_view::npos || spec.y.find(c) == std::string_view::npos))
+        kept += c;
+    const bool few = summed.size() == 1 && kept.size() == 1 && terms * one * other <= kShortRows;
+    const std::string_view matrix = one > 1 ? spec.x : spec.y;
+    return few && matrix.ends_with(summed + kept) && spec.out.ends_with(kept) ? std::optional(Sums{summed, false, kept})
+                                                                              : std::nullopt;
   }
 
   // Its dimensions in the order of these letters, 1 where it lacks one.
@@ -103,7 +114,8 @@ class Elements {
   }
   Var made(const Node& n, const Sums& sums) {
     const auto [spec, size] = *float_product(core_, g_, n);
-    const std::string order = std::string(spec.out) + sums.letters;
+    std::string order = std::string(spec.out) + sums.letters;
+    if (!sums.behind.empty()) order = std::string(spec.out).insert(spec.out.size() - 1, sums.letters);
     if (sums.by_terms) {
       const char summed = sums.letters[0];
       Var all = term(n, spec, summed, 0);
@@ -115,7 +127,7 @@ class Elements {
     const Shape& shape = g_.type(n.outputs[0]).shape;
     if (runtime::numel(b_.type(product).shape) == runtime::numel(shape)) return ir::reshape(b_, product, shape);
     ir::Ints axes;
-    for (std::size_t d = spec.out.size(); d < order.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+    for (const char c : sums.letters) axes.push_back(static_cast<std::int64_t>(order.find(c)));
     return ir::reduce_sum(b_, product, axes);
   }
 
