@@ -59,7 +59,7 @@ TEST_CASE("outer products, and many small matrices by vectors, are done by eleme
   CHECK(products(of("bij,bi->bj", f32({20, 3, 4}), f32({20, 3}))) == 0);    // rows that are added up
   CHECK(products(of("bij,bi->bj", f32({20, 9, 9}), f32({20, 9}))) == 1);
   CHECK(products(of("bij,bjk->bik", f32({20, 3, 3}), f32({20, 3, 3}))) == 0);
-  CHECK(products(of("bij,bjk->bik", f32({20, 4, 4}), f32({20, 4, 4}))) == 1);  // terms lie apart
+  CHECK(products(of("bij,bjk->bik", f32({20, 4, 4}), f32({20, 4, 4}))) == 1);
   CHECK(products(of("bij,bjk->bik", f32({20, 3, 4}), f32({20, 4, 2}))) == 1);
   CHECK(products(of("ij,jk->ik", f32({30, 4}), f32({4, 50}))) == 1);
 }
