@@ -56,6 +56,19 @@ View turned(View v) {  // the same matrices, stored by columns
   v.strides[r - 1] = v.shape[r - 2];
   return v;
 }
+// Each row of `a`, stored by columns, has alone the bits that it has among `all`.
+void check_rows_alone(View a, const View& w, Array& all) {
+  const auto rows = static_cast<std::size_t>(a.shape[1]), item = size_of(a.dtype);
+  Array one(a.dtype, {1, 1, w.shape[2]});
+  const std::size_t bytes = static_cast<std::size_t>(w.shape[2]) * item;
+  auto* first = static_cast<unsigned char*>(a.data);
+  a.shape[1] = 1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    a.data = first + i * item;
+    matmul(a, w, one.view());
+    CHECK(std::memcmp(one.data(), all.as<unsigned char>() + i * bytes, bytes) == 0);
+  }
+}
 
 }  // namespace
 
@@ -104,16 +117,9 @@ TEST_CASE("a transposed operand whose lines meet in a cache", "[matmul]") {  // 
   for (const auto& [t, m, n] : {std::tuple{DType::F32, 256, 64}, {DType::F64, 128, 64}, {DType::F32, 256, 9}}) {
     Array a = random_array(t, {1, m, 130}, 1), w = random_array(t, {1, 130, n}, 2);
     check_matmul(turned(a.view()), w.view());
-    Array all(t, {1, m, n}), one(t, {1, 1, n});
+    Array all(t, {1, m, n});
     matmul(turned(a.view()), w.view(), all.view());
-    View row = turned(a.view());
-    row.shape[1] = 1;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {  // alone it has the same bits
-      row.data = a.as<unsigned char>() + i * size_of(t);
-      matmul(row, w.view(), one.view());
-      const std::size_t bytes = static_cast<std::size_t>(n) * size_of(t);
-      CHECK(std::memcmp(one.data(), all.as<unsigned char>() + i * bytes, bytes) == 0);
-    }
+    check_rows_alone(turned(a.view()), w.view(), all);
   }
 }
 
@@ -168,20 +174,13 @@ TEST_CASE("long sums of few columns, by parts", "[matmul]") {  // the gradient o
                                                                                 {DType::F64, 4, 3, 8200},
                                                                                 {DType::BF16, 20, 3, 8200},
                                                                                 {DType::F16, 5, 2, 8200}}) {
-    Array a = random_array(t, {1, m, k}, 1), w = random_array(t, {1, k, n}, 2), all(t, {1, m, n}), one(t, {1, 1, n});
+    Array a = random_array(t, {1, m, k}, 1), w = random_array(t, {1, k, n}, 2), all(t, {1, m, n});
     check_matmul(turned(a.view()), w.view());
     {
       const Alone here;
       matmul(turned(a.view()), w.view(), all.view());
     }
-    View row = turned(a.view());
-    row.shape[1] = 1;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {  // alone it has the same bits
-      row.data = a.as<unsigned char>() + i * size_of(t);
-      matmul(row, w.view(), one.view());
-      const std::size_t bytes = static_cast<std::size_t>(n) * size_of(t);
-      CHECK(std::memcmp(one.data(), all.as<unsigned char>() + i * bytes, bytes) == 0);
-    }
+    check_rows_alone(turned(a.view()), w.view(), all);
   }
   Array a = random_array(DType::F32, {1, 700, 8200}, 1), w = random_array(DType::F32, {1, 8200, 10}, 2),
         all(DType::F32, {1, 700, 10}), some(DType::F32, {1, 100, 10});  // of more rows than parts are kept of
