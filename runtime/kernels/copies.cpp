@@ -38,15 +38,30 @@ Pair ordered(const View& in, const View& out) {
   return nest;
 }
 
-// With the second and third last dimensions exchanged where that makes the stretches of lines longer, and what they
-// write stays within `near` elements: a repetition along a middle dimension has stretches of as many as it repeats.
-Pair longer_stretches(Pair nest, std::int64_t near) {
+// With the second and third last dimensions exchanged where that makes the stretches of lines longer: a repetition
+// along a middle dimension has stretches of as many as it repeats. What they write stays within `near` elements, else
+// equal parts of the dimension are exchanged.
+Pair longer_stretches(const Pair& nest, std::int64_t near) {
   const int few = nest.rank - 2, many = nest.rank - 3;
   if (many < 0 || nest.size[few] >= 8 || nest.size[many] <= nest.size[few]) return nest;
-  if (nest.size[many] * std::abs(nest.stride[kOut][many]) > near) return nest;
-  std::swap(nest.size[few], nest.size[many]);
-  for (auto& stride : nest.stride) std::swap(stride[few], stride[many]);
-  return nest;
+  constexpr std::int64_t kLongEnough = 64;
+  std::int64_t part = near / std::max<std::int64_t>(1, std::abs(nest.stride[kOut][many]));
+  part = part >= nest.size[many] ? nest.size[many] : std::min(part, kLongEnough);
+  while (part > nest.size[few] && nest.size[many] % part != 0) --part;
+  if (part <= nest.size[few] || nest.rank == kNest) return nest;
+  Pair made;
+  const auto take = [&](std::int64_t size, int from, std::int64_t apart) {
+    made.size[made.rank] = size;
+    for (const int v : {kIn, kOut})
+      made.stride[static_cast<std::size_t>(v)][made.rank] = nest.stride[static_cast<std::size_t>(v)][from] * apart;
+    ++made.rank;
+  };
+  for (int d = 0; d < many; ++d) take(nest.size[d], d, 1);
+  if (part < nest.size[many]) take(nest.size[many] / part, many, part);
+  take(nest.size[few], few, 1);
+  take(part, many, 1);
+  take(nest.size[few + 1], few + 1, 1);
+  return made;
 }
 
 // Lines of three elements (colours), each several times, one behind the other in `out`.
@@ -127,9 +142,10 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
     });
   }
   const Pair by_lines = longer_stretches(nest, kNear / bytes);
-  const std::int64_t in_row = by_lines.stride[kIn][last - 1], out_row = by_lines.stride[kOut][last - 1];
+  const int line = by_lines.rank - 1;
+  const std::int64_t in_row = by_lines.stride[kIn][line - 1], out_row = by_lines.stride[kOut][line - 1];
   spread(lines, std::max<std::int64_t>(1, kPiece / bytes / n), [&](std::int64_t lo, std::int64_t hi) {
-    each_stretch(by_lines, last, lo, hi, [&](const auto& offset, std::int64_t rows) {
+    each_stretch(by_lines, line, lo, hi, [&](const auto& offset, std::int64_t rows) {
       copy_lines(in + offset[kIn], in_row, in_step, out + offset[kOut], out_row, out_step, rows, n);
     });
   });
