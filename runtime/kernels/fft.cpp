@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/kernels/line.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
@@ -126,12 +127,7 @@ void Fourier::line(const T* const* x, T* const* y, T* work) const {
 template <class T>
 void Fourier::real_line(const T* x, T* const* y, T* work) const {
   T *const parts[2] = {work, work + n_ / 2}, *const z[2] = {work + n_, work + n_ + n_ / 2};
-  for (const int part : {0, 1})
-    if constexpr (sizeof(T) == 4)
-      vector_table().every(reinterpret_cast<const std::uint32_t*>(x + part), 2,
-                           reinterpret_cast<std::uint32_t*>(parts[part]), n_ / 2);
-    else
-      for (std::int64_t j = 0; j < n_ / 2; ++j) parts[part][j] = x[2 * j + part];
+  for (const int part : {0, 1}) read_line(x + part, 2, parts[part], n_ / 2);
   half_->line<T>(parts, z, work + 2 * n_);
   halves(1, z, y);
 }
@@ -238,16 +234,17 @@ void Fourier::groups(const View* in, const View* out, std::int64_t lanes, std::i
       of[v].count = count, of[v].n = n_, of[v].step = (v < 2 ? in[v] : out[v - 2]).strides.back();
     for (std::int64_t q = 0; q < count; ++q, line.next())
       for (std::size_t v = 0; v < 4; ++v) of[v].first[q] = line.offset[v];
-    const auto dense = [&](std::size_t v) { return of[v].step == 1; };
-    if (std::is_same_v<T, W> && dense(0) && (real || dense(1)) && dense(2) && dense(3) &&
-        (real ? half_->does_lines() : does_lines())) {
-      for (std::int64_t q = 0; q < count; ++q) {
-        const T* const line_x[2] = {in[0].as<const T>() + of[0].first[q], in[1].as<const T>() + of[1].first[q]};
-        T* const line_y[2] = {out[0].as<T>() + of[2].first[q], out[1].as<T>() + of[3].first[q]};
-        T* const work = reinterpret_cast<T*>(memory.get());
-        real ? real_line(line_x[0], line_y, work) : this->line(line_x, line_y, work);
+    if constexpr (std::is_same_v<T, W>) {
+      const auto dense = [&](std::size_t v) { return of[v].step == 1; };
+      const bool alone = dense(0) && (real || dense(1)) && dense(2) && dense(3);
+      if (alone && (real ? half_->does_lines() : does_lines())) {
+        for (std::int64_t q = 0; q < count; ++q) {
+          const T* const line_x[2] = {in[0].as<const T>() + of[0].first[q], in[1].as<const T>() + of[1].first[q]};
+          T* const line_y[2] = {out[0].as<T>() + of[2].first[q], out[1].as<T>() + of[3].first[q]};
+          real ? real_line(line_x[0], line_y, memory.get()) : this->line(line_x, line_y, memory.get());
+        }
+        continue;
       }
-      continue;
     }
     if (real) {
       gather(of[0], in[0].as<const T>(), y[0]);

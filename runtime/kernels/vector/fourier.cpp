@@ -169,35 +169,25 @@ void pass(const FourierPass<T>& f) {
 template <class T>
 void halves(const FourierHalves<T>& f) {
   const std::int64_t n = 2 * f.half;
-  const auto of_line = [&](std::int64_t k, std::int64_t at, std::int64_t mirrored, std::int64_t other)
+  // From element `at` and the mirrored one to `to` and what mirrors that.
+  const auto one = [&](T c, T s, std::int64_t at, std::int64_t mirrored, std::int64_t to, std::int64_t other)
       __attribute__((always_inline)) {
     const T even_re = (f.zr[at] + f.zr[mirrored]) / 2, even_im = (f.zi[at] - f.zi[mirrored]) / 2,
             odd_re = (f.zi[at] + f.zi[mirrored]) / 2, odd_im = (f.zr[mirrored] - f.zr[at]) / 2;
-    const T c = f.turn_re[k], s = f.turn_im[k];
     const T sum_re = even_re + (odd_re * c - odd_im * s), sum_im = even_im + (odd_im * c + odd_re * s);
     f.re[other] = sum_re, f.im[other] = T{} - sum_im;
-    f.re[k] = sum_re, f.im[k] = sum_im;
+    f.re[to] = sum_re, f.im[to] = sum_im;
   };
-  if (f.count == 1) {
-    of_line(0, 0, 0, 0), of_line(f.half, 0, 0, f.half);
+  const bool line = f.count == 1;  // vectors of it are of several k
+  if (line)
 #pragma GCC ivdep
-    for (std::int64_t k = 1; k < f.half; ++k) of_line(k, k, f.half - k, n - k);
-    return;
-  }
-  for (std::int64_t k = 0; k <= f.half; ++k) {
-    const std::int64_t at = k % f.half * f.count, mirrored = (f.half - k) % f.half * f.count;
+    for (std::int64_t k = 1; k < f.half; ++k) one(f.turn_re[k], f.turn_im[k], k, f.half - k, k, n - k);
+  for (std::int64_t k = 0; k <= f.half; k += line ? f.half : 1) {
+    const std::int64_t at = k % f.half * f.count, mirrored = (f.half - k) % f.half * f.count, to = k * f.count,
+                       other = (n - k) % n * f.count;
     const T c = f.turn_re[k], s = f.turn_im[k];
-    const T *zr = f.zr + at, *zi = f.zi + at, *wr = f.zr + mirrored, *wi = f.zi + mirrored;
-    T *re = f.re + k * f.count, *im = f.im + k * f.count;
-    T *other_re = f.re + (n - k) % n * f.count, *other_im = f.im + (n - k) % n * f.count;
 #pragma GCC ivdep
-    for (std::int64_t q = 0; q < f.count; ++q) {
-      const T even_re = (zr[q] + wr[q]) / 2, even_im = (zi[q] - wi[q]) / 2, odd_re = (zi[q] + wi[q]) / 2,
-              odd_im = (wr[q] - zr[q]) / 2;
-      const T sum_re = even_re + (odd_re * c - odd_im * s), sum_im = even_im + (odd_im * c + odd_re * s);
-      other_re[q] = sum_re, other_im[q] = T{} - sum_im;
-      re[q] = sum_re, im[q] = sum_im;
-    }
+    for (std::int64_t q = 0; q < f.count; ++q) one(c, s, at + q, mirrored + q, to + q, other + q);
   }
 }
 
