@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "runtime/kernels/nest.h"
+#include "runtime/kernels/reduce_plan.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
 #include "runtime/kernels/types.h"
@@ -263,20 +264,14 @@ void blocks(const Product& p) {
 // few for the threads. Not by rows, as above.
 bool has_long_sums(const Product& p) { return p.batch.rank == 0 && p.a.row == 1 && p.n <= 128 && p.k >= 8192; }
 
-template <class T>
-void add_parts(const T* part, std::int64_t parts, std::int64_t n, T* sum) {
-  std::copy_n(part, n, sum);
-  for (std::int64_t i = 1; i < parts; ++i)
-    for (std::int64_t j = 0; j < n; ++j) sum[j] += part[i * n + j];
-}
-
-// Each sum by parts of its terms, which are a batch of products, and those added in order.
+// Each sum by parts of its terms, which are a batch of products, and those added in order to the first one.
 void long_sums(const Product& p, std::int64_t item) {
   constexpr std::int64_t kTerms = 4096, kParts = 64, kMost = std::int64_t{1} << 22;  // elements of all parts
   const std::int64_t terms = std::max(kTerms, up((p.k + kParts - 1) / kParts, 8)), whole = p.k / terms,
                      rest = p.k % terms, parts = whole + (rest > 0 ? 1 : 0), sum = p.type == DType::F64 ? 8 : 4;
   const std::int64_t most = std::clamp(kMost / (p.n * parts) / 64 * 64, std::int64_t{64}, up(p.m, 64));
-  const Memory memory = scratch((parts + 1) * std::min(most, p.m) * p.n, static_cast<std::size_t>(sum));
+  const Memory memory = scratch(parts * std::min(most, p.m) * p.n, static_cast<std::size_t>(sum));
+  const ReducePlan sums = reduce_plan(Reduce::Sum, sum == 8 ? DType::F64 : DType::F32);
   for (std::int64_t i = 0; i < p.m; i += most) {
     Product some = p;
     some.m = std::min(most, p.m - i), some.k = terms;
@@ -293,14 +288,10 @@ void long_sums(const Product& p, std::int64_t item) {
       last.out += whole * count * sum;
       blocks(last);
     }
-    unsigned char* const total = memory.get() + parts * count * sum;
-    if (sum == 8)
-      add_parts(reinterpret_cast<const double*>(memory.get()), parts, count, reinterpret_cast<double*>(total));
-    else
-      add_parts(reinterpret_cast<const float*>(memory.get()), parts, count, reinterpret_cast<float*>(total));
+    sums.join_rows(memory.get() + count * sum, count, parts - 1, memory.get(), count);
     for (std::int64_t r = 0; r < some.m; ++r) {
       unsigned char* const to = p.out + (i + r) * p.out_row * p.item;
-      const unsigned char* const from = total + r * p.n * sum;
+      const unsigned char* const from = memory.get() + r * p.n * sum;
       if (p.round)
         p.round(reinterpret_cast<const float*>(from), nullptr, nullptr, to, p.n);
       else
