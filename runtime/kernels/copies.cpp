@@ -38,6 +38,13 @@ Pair ordered(const View& in, const View& out) {
   return nest;
 }
 
+// `size` places of the d-th dimension of a nest, `apart` of its steps from one to the next, as one more.
+void append(Pair& to, const Pair& from, int d, std::int64_t size, std::int64_t apart = 1) {
+  to.size[to.rank] = size;
+  for (std::size_t v = 0; v < to.stride.size(); ++v) to.stride[v][to.rank] = from.stride[v][d] * apart;
+  ++to.rank;
+}
+
 // With the second and third last dimensions exchanged where that makes the stretches of lines longer: a repetition
 // along a middle dimension has stretches of as many as it repeats. What they write stays within `near` elements, else
 // equal parts of the dimension are exchanged.
@@ -50,17 +57,11 @@ Pair longer_stretches(const Pair& nest, std::int64_t near) {
   while (part > nest.size[few] && nest.size[many] % part != 0) --part;
   if (part <= nest.size[few] || nest.rank == kNest) return nest;
   Pair made;
-  const auto take = [&](std::int64_t size, int from, std::int64_t apart) {
-    made.size[made.rank] = size;
-    for (const int v : {kIn, kOut})
-      made.stride[static_cast<std::size_t>(v)][made.rank] = nest.stride[static_cast<std::size_t>(v)][from] * apart;
-    ++made.rank;
-  };
-  for (int d = 0; d < many; ++d) take(nest.size[d], d, 1);
-  if (part < nest.size[many]) take(nest.size[many] / part, many, part);
-  take(nest.size[few], few, 1);
-  take(part, many, 1);
-  take(nest.size[few + 1], few + 1, 1);
+  for (int d = 0; d < many; ++d) append(made, nest, d, nest.size[d]);
+  if (part < nest.size[many]) append(made, nest, many, nest.size[many] / part, part);
+  append(made, nest, few, nest.size[few]);
+  append(made, nest, many, part);
+  append(made, nest, few + 1, nest.size[few + 1]);
   return made;
 }
 
@@ -109,10 +110,7 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
     std::int64_t planes = 1;
     for (int i = 0; i < last; ++i) {
       if (i == dense) continue;
-      outer.size[outer.rank] = nest.size[i];
-      outer.stride[kIn][outer.rank] = nest.stride[kIn][i];
-      outer.stride[kOut][outer.rank] = nest.stride[kOut][i];
-      ++outer.rank;
+      append(outer, nest, i, nest.size[i]);
       planes *= nest.size[i];
     }
     const std::int64_t rows = nest.size[dense], row_step = nest.stride[kOut][dense];
