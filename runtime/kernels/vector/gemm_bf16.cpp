@@ -13,7 +13,7 @@ struct Halves {
   using Item = std::uint16_t;
   using Word = std::uint32_t;
   using Sum = float;
-  typedef float Sums __attribute__((vector_size(kRegister)));
+  typedef float Sums __attribute__((vector_size(kVectorBytes)));
   static constexpr std::int64_t kTerms = 2;
   static __m512bh load(const Word* w) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(w)); }
   static void add(Sums& sum, Word x, const __m512bh& w) {

@@ -18,11 +18,11 @@ namespace shard::runtime::SHARD_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kRegister = 64, kTileRows = 8, kTileRegisters = 3;
+constexpr int kTileRows = 8, kTileRegisters = 3;
 #elif defined(__AVX__)
-constexpr int kRegister = 32, kTileRows = 4, kTileRegisters = 3;
+constexpr int kTileRows = 4, kTileRegisters = 3;
 #else
-constexpr int kRegister = 16, kTileRows = 4, kTileRegisters = 2;
+constexpr int kTileRows = 4, kTileRegisters = 2;
 #endif
 constexpr std::int64_t kFewRows = 128, kWordsAhead = 24;
 constexpr std::int64_t kBlockRows = 240, kBlockWords = 384;  // of A: for the second cache
@@ -33,7 +33,7 @@ struct Floats {
   using Item = T;
   using Word = T;
   using Sum = T;
-  typedef T Sums __attribute__((vector_size(kRegister)));
+  typedef T Sums __attribute__((vector_size(kVectorBytes)));
   static constexpr std::int64_t kTerms = 1;  // of a word
   static Sums load(const Word* w) {
     Sums v;
@@ -45,7 +45,7 @@ struct Floats {
 };
 
 template <class Kind>
-constexpr std::int64_t kLanes = kRegister / static_cast<std::int64_t>(sizeof(typename Kind::Sum));
+constexpr std::int64_t kLanes = kVectorBytes / static_cast<std::int64_t>(sizeof(typename Kind::Sum));
 template <class Kind>
 constexpr std::int64_t kPanel = kTileRegisters* kLanes<Kind>;
 
@@ -62,7 +62,7 @@ void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) std::memcpy(&sum[r][v], c + r * c_row + v * kLanes<Kind>, kRegister);
+      for (int v = 0; v < V; ++v) std::memcpy(&sum[r][v], c + r * c_row + v * kLanes<Kind>, kVectorBytes);
   }
   for (std::int64_t p = 0; p < words; ++p, a += kTileRows, w += w_step) {
     decltype(Kind::load(w)) b[V];
@@ -78,7 +78,7 @@ void tile(const typename Kind::Word* a, const typename Kind::Word* w, std::int64
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) std::memcpy(c + r * c_row + v * kLanes<Kind>, &sum[r][v], kRegister);
+    for (int v = 0; v < V; ++v) std::memcpy(c + r * c_row + v * kLanes<Kind>, &sum[r][v], kVectorBytes);
 }
 
 // `lines` rows of A or columns of W, at most Width, side by side: `line` and `term` are the steps between their items,
@@ -128,7 +128,7 @@ void pack_rows(const typename Kind::Item* from, std::int64_t row, std::int64_t f
     for (std::int64_t j = first; j < columns; j += kWide) {
       typename Kind::Word* const word = to + j * terms + p * kWide;
       const std::int64_t here = std::min(kWide, columns - j), whole = here / kVector * kVector;
-      for (std::int64_t l = 0; l < whole; l += kVector) std::memcpy(word + l, from + j + l, kRegister);
+      for (std::int64_t l = 0; l < whole; l += kVector) std::memcpy(word + l, from + j + l, kVectorBytes);
       for (std::int64_t l = whole; l < here; ++l) word[l] = from[j + l];
       for (std::int64_t l = here; l % kVector != 0; ++l) word[l] = 0;
     }
