@@ -226,17 +226,18 @@ constexpr std::int64_t kNarrowRows = 64, kShortRow = 32;
 template <class T>
 void narrow(const Gemm& g) {
   alignas(64) T turned[Packet<T, kVectorBytes>::kSize][kNarrowRows], lines[kShortRow][kNarrowRows];
+  const bool turns = g.a_row != 1;
   for (std::int64_t next = 0; next < g.m; next += kNarrowRows) {
     const std::int64_t i = std::min(next, g.m - kNarrowRows);  // the last rows, some again
     const T* a = static_cast<const T*>(g.a) + i * g.a_row;
-    for (std::int64_t r = 0; g.a_row != 1 && r < kNarrowRows; r += 8)  // short rows are turned before
+    for (std::int64_t r = 0; turns && r < kNarrowRows; r += 8)  // short rows are turned before
       for (std::int64_t p0 = 0; p0 < g.k; p0 += 8) {
         const std::int64_t p = std::min(p0, g.k - 8);
         turn_eight<T>(reinterpret_cast<const unsigned char*>(a + r * g.a_row + p),
                       g.a_row * static_cast<std::int64_t>(sizeof(T)), &lines[p][r], kNarrowRows);
       }
-    by_rows<T, kVectorBytes>({g.n, kNarrowRows, g.k, g.w, g.w_col, g.w_row, g.a_row == 1 ? a : lines[0],
-                              g.a_row == 1 ? g.a_col : kNarrowRows, 1, turned, kNarrowRows});
+    by_rows<T, kVectorBytes>({g.n, kNarrowRows, g.k, g.w, g.w_col, g.w_row, turns ? lines[0] : a,
+                              turns ? kNarrowRows : g.a_col, 1, turned, kNarrowRows});
     T* c = static_cast<T*>(g.c) + i * g.c_row;
     for (std::int64_t r = 0; r < kNarrowRows; ++r, c += g.c_row)
       for (std::int64_t j = 0; j < g.n; ++j) c[j] = turned[j][r];
