@@ -1,6 +1,7 @@
 #include "runtime/kernels/groups.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace shard::runtime {
 

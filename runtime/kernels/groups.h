@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "runtime/kernels/nest.h"
@@ -13,6 +12,8 @@ namespace shard::runtime {
 
 class Groups {
  public:
+  Groups() = default;
+  Groups(const Groups&) = delete;  // it points into itself
   // Of the innermost dimensions of a nest; null where they are no groups that vectors suit.
   static std::shared_ptr<const Groups> of(const Nest<1>& nest, std::size_t item);
 
