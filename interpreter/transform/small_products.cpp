@@ -48,8 +48,8 @@ class Elements {
  private:
   struct Sums {
     std::string letters;
-    bool by_terms = false;    // of one letter: an array for each
-    std::string behind = {};  // that letter lies before this one
+    bool by_terms = false;     // of one letter: an array for each
+    bool before_last = false;  // that letter lies before the last one of the result
   };
   // What is summed, if it is such a product.
   std::optional<Sums> sums_of(const Node& n) const {
@@ -59,11 +59,13 @@ class Elements {
     std::string summed;
     for (const char c : spec.x)
       if (spec.out.find(c) == std::string_view::npos) summed += c;
+    std::string kept;  // of one operand alone
     std::int64_t terms = 1, both = 1, one = 1, other = 1;
     for (const char c : summed) terms *= size.at(c);
     for (const char c : spec.out) {
       const bool in_x = spec.x.find(c) != std::string_view::npos, in_y = spec.y.find(c) != std::string_view::npos;
       (in_x && in_y ? both : in_x ? one : other) *= size.at(c);
+      if (!(in_x && in_y) && size.at(c) > 1) kept += c;
     }
     if (terms == 1) return both * one * other > kShortCall ? std::optional(Sums{summed}) : std::nullopt;
     const auto ends = [&, &size = size](std::string_view letters) {  // with it, but for dimensions of one element
@@ -77,13 +79,9 @@ class Elements {
     const bool tiny = summed.size() == 1 && terms <= 3 && one <= terms && other <= terms && (terms == 2 || !by_vector);
     if (both < kManyCalls) return std::nullopt;
     if (by_vector || tiny) return Sums{summed, tiny};
-    std::string kept;
-    for (const char c : spec.out)
-      if (size.at(c) > 1 && (spec.x.find(c) == std::string_view::npos || spec.y.find(c) == std::string_view::npos))
-        kept += c;
     const bool few = summed.size() == 1 && kept.size() == 1 && terms * one * other <= kShortRows;
     const std::string_view matrix = one > 1 ? spec.x : spec.y;
-    return few && matrix.ends_with(summed + kept) && spec.out.ends_with(kept) ? std::optional(Sums{summed, false, kept})
+    return few && matrix.ends_with(summed + kept) && spec.out.ends_with(kept) ? std::optional(Sums{summed, false, true})
                                                                               : std::nullopt;
   }
 
@@ -114,8 +112,8 @@ class Elements {
   }
   Var made(const Node& n, const Sums& sums) {
     const auto [spec, size] = *float_product(core_, g_, n);
-    std::string order = std::string(spec.out) + sums.letters;
-    if (!sums.behind.empty()) order = std::string(spec.out).insert(spec.out.size() - 1, sums.letters);
+    std::string order(spec.out);
+    order.insert(order.size() - (sums.before_last ? 1 : 0), sums.letters);
     if (sums.by_terms) {
       const char summed = sums.letters[0];
       Var all = term(n, spec, summed, 0);
