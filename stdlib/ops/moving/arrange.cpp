@@ -151,16 +151,12 @@ Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 // Of the array twice a window that begins where a shift known in a run says.
 Vars roll_by(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Vars shifts(in.begin() + 1, in.end());
-  if (const Shape all = b.type(in[1]).shape; in.size() == 2 && all.size() == 1) {  // one array of them
-    shifts.clear();
-    for (std::int64_t i = 0; i < all[0]; ++i) shifts.push_back(element_of(b, in[1], -1, i));
-  }
+  const Vars shifts = scalars_of(b, in.subspan(1));
   return {rolled(b, in[0], shifts.size(), attrs, [&](Var x, std::int64_t axis, std::int64_t n, std::size_t i) {
     const Expr shift{b, require_integer_index(b, shifts[i], "roll")};
     const Expr size = shift.number(static_cast<double>(n));
     const Var start = size - call("mod", {shift, size});
-    const Var twice = b.call("concat", {x, x}, {{"axis", axis}});
+    const Var twice = join_parts(b, {x, x}, axis);
     return b.emit1(*b.core().dynamic_slice, {twice, start}, {{"axes", Ints{axis}}, {"sizes", Ints{n}}});
   })};
 }

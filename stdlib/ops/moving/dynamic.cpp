@@ -413,12 +413,7 @@ void register_window_update(OpTable& t) {
 
 // One scalar start a dimension, from a list of numbers or one array of them.
 Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
-  Vars made;
-  if (given.size() == 1 && b.type(given[0]).shape.size() == 1) {
-    for (std::int64_t d = 0; d < b.type(given[0]).shape[0]; ++d) made.push_back(element_of(b, given[0], -1, d));
-  } else {
-    made.assign(given.begin(), given.end());
-  }
+  Vars made = scalars_of(b, given);
   if (static_cast<std::int64_t>(made.size()) != rank)
     fail("shape", std::to_string(made.size()) + " starts for an array of rank " + std::to_string(rank));
   for (auto& v : made) v = require_integer_index(b, v, "dynamic_slice");

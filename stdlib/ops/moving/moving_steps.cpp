@@ -18,6 +18,15 @@ Expr element_of(Builder& b, Var x, std::int64_t axis, std::int64_t at) {
   return {b, expand(b, part_of(b, x, axis, at, at + 1), shape)};
 }
 
+Vars scalars_of(Builder& b, std::span<const Var> given) {
+  Vars made(given.begin(), given.end());
+  if (given.size() != 1 || b.type(given[0]).shape.size() != 1) return made;
+  const std::int64_t n = b.type(given[0]).shape[0];
+  made.clear();
+  for (std::int64_t i = 0; i < n; ++i) made.push_back(element_of(b, given[0], -1, i));
+  return made;
+}
+
 Var join_parts(Builder& b, const Vars& xs, std::int64_t axis) {
   return xs.size() == 1 ? xs[0] : b.emit(*b.core().concat, xs, {{"axis", axis}}).at(0);
 }

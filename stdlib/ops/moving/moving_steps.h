@@ -8,6 +8,8 @@ namespace shard::stdlib {
 Expr part_of(Builder& b, Var x, std::int64_t axis, std::int64_t from, std::int64_t to, std::int64_t step = 1);
 // One element of the axis, without the dimension.
 Expr element_of(Builder& b, Var x, std::int64_t axis, std::int64_t at);
+// These scalars; one array is all of its elements.
+Vars scalars_of(Builder& b, std::span<const Var> given);
 Var join_parts(Builder& b, const Vars& xs, std::int64_t axis);
 Var move_axis(Builder& b, Var x, std::int64_t from, std::int64_t to);
 // 0, 1, ..., n - 1 along an axis of an array of this rank, whose other sizes are 1.
