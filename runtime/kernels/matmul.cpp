@@ -1,5 +1,5 @@
-// Matrix products. The work is cut into blocks of rows (multiples of 8) and, where rows are few, of columns; a block is
-// one call of the vector kernels, or of plain loops where the product is tiny. Cuts depend on sizes alone.
+// Matrix products. The work is cut into blocks of rows (multiples of 8) and of columns; a block is one call of the
+// vector kernels, or of plain loops where the product is tiny. Which kernel depends on sizes alone, and bits on no cut.
 #include "runtime/kernels/kernels.h"
 
 #include <algorithm>
@@ -192,6 +192,33 @@ void turn(Gemm& g, bool wide, unsigned char* to) {
   g.a = to, g.a_row = step, g.a_col = 1;
 }
 
+struct Cut {
+  std::int64_t rows, cols;  // of a block
+};
+// Each block packs its rows of a and its columns of w: few blocks, which are neither flat nor narrow, pack least, but
+// every thread has one. Cuts at 8 rows and at 48 columns leave whole tiles of every kernel, so that bits do not depend
+// on them.
+Cut cut(const Product& p) {
+  if (p.m * p.n * p.k <= std::int64_t{1} << 18) return {p.m, p.n};
+  const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+  const std::int64_t wanted = parts(threads(), p.batches());  // blocks, of each batch
+  Cut block{p.m, p.n};
+  if (p.m < 128) {
+    const std::int64_t across = parts(p.n, std::clamp(up(p.n / 16, 48), std::int64_t{192}, std::int64_t{6144}));
+    if (across > 1) block.cols = std::max<std::int64_t>(96, up(parts(p.n, up(across, wanted)), 48));
+  } else {
+    if (p.n >= 480) block.cols = up((p.n + 1) / 2, 48);
+    const std::int64_t beside = p.batches() * (p.n >= 480 ? 2 : 1);
+    block.rows =
+        std::clamp(up(p.m / parts(2 * threads(), beside), 8), std::int64_t{p.n < 240 ? 64 : 128}, std::int64_t{1024});
+  }
+  block.cols = std::min(block.cols, p.n);
+  const std::int64_t down = parts(p.m, block.rows), lacking = parts(wanted, down * parts(p.n, block.cols));
+  if (lacking > 1) block.rows = up(parts(p.m, down * lacking), 8);
+  block.rows = std::min(block.rows, p.m);
+  return block;
+}
+
 // Of f32, f64, or bf16 where there is a kernel; each operand has a stride of 1.
 void blocks(const Product& p) {
   const bool wide = p.type == DType::F64, narrow = p.type == DType::BF16;
@@ -199,21 +226,7 @@ void blocks(const Product& p) {
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : narrow ? 2 : 4, sum = wide ? 8 : 4;
   const bool small = !narrow && is_small(p, item), least = !narrow && p.m * p.n * p.k <= 512;
-  std::int64_t rows = p.m, cols = p.n;
-  if (p.m * p.n * p.k > std::int64_t{1} << 18) {
-    // Each block packs its rows of a and its columns of w: few blocks, which are neither flat nor narrow, pack least.
-    // Cuts at 8 rows and at 48 columns leave whole tiles of every kernel, so that bits do not depend on them.
-    if (p.m < 128) {
-      rows = p.m;
-      cols = std::clamp(up(p.n / 16, 48), std::int64_t{192}, std::int64_t{6144});
-    } else {
-      if (p.n >= 480) cols = up((p.n + 1) / 2, 48);
-      const std::int64_t beside = p.batches() * (p.n >= 480 ? 2 : 1), parts = (2 * threads() + beside - 1) / beside;
-      rows = std::clamp(up(p.m / parts, 8), std::int64_t{p.n < 240 ? 64 : 128}, std::int64_t{1024});
-    }
-    rows = std::min(rows, p.m);
-    cols = std::min(cols, p.n);
-  }
+  const auto [rows, cols] = cut(p);
   // A few columns that are left go with those before them: by themselves other code would suit them.
   constexpr std::int64_t kNarrow = 48;
   const std::int64_t down = (p.m + rows - 1) / rows, whole = p.n / cols,
@@ -306,10 +319,25 @@ void in_order(const Product& p) {
   blocks(p);
 }
 
+// A `w` whose terms lie side by side: by small kernels as rows, once for all blocks. They turn one of up to 8,192
+// elements themselves, and of more columns packing costs no more; of few rows neither, where it gives the same bits.
+bool shall_turn(const Product& p) {
+  return p.w.row == 1 && p.w.col != 1 && p.batch.rank == 0 && p.m >= (vector_table().packed_alike ? 256 : 2) &&
+         p.n >= 16 && p.n <= 128 && p.n * p.k > 8192 && is_small(p, static_cast<std::int64_t>(size_of(p.type)));
+}
+Memory turned(Product& p) {
+  Memory dense = scratch(p.n * p.k, size_of(p.type));
+  copy({p.type, {p.k, p.n}, {p.w.row, p.w.col}, const_cast<unsigned char*>(p.w.data)},
+       contiguous(p.type, {p.k, p.n}, dense.get()));
+  p.w = {dense.get(), p.n, 1};
+  return dense;
+}
+
 void floats(Product p) {
   Memory a, w;
   if (!usable(p.a, p.m, p.k)) a = pack(p, kA, p.m, p.k, false);
   if (!usable(p.w, p.k, p.n)) w = pack(p, kW, p.k, p.n, false);
+  if (shall_turn(p)) w = turned(p);
   in_order(p);
 }
 

@@ -195,33 +195,46 @@ TEST_CASE("long sums of few columns, by parts", "[matmul]") {  // the gradient o
 }
 
 TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") {
-  for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
-           {256, 200, 300}, {1, 5000, 400}, {5000, 1, 400}, {40, 3000, 100}, {1000, 64, 64}}) {
-    Array a = random_array(DType::F32, {1, m, k}, 11), w = random_array(DType::F32, {1, k, n}, 12),
+  const auto check = [](std::int64_t m, std::int64_t n, std::int64_t k, bool turns) {
+    INFO(m << " x " << k << " by " << k << " x " << n << (turns ? ", turned" : ""));
+    Array a = random_array(DType::F32, {1, m, k}, 11), w_memory = random_array(DType::F32, {1, k, n}, 12),
           one(DType::F32, {1, m, n}), four(DType::F32, {1, m, n});
+    const View w = turns ? turned(w_memory.view()) : w_memory.view();
     {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
-      matmul(a.view(), w.view(), one.view());
+      matmul(a.view(), w, one.view());
     }
     {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 4);
-      matmul(a.view(), w.view(), four.view());
+      matmul(a.view(), w, four.view());
     }
     CHECK(one.bytes == four.bytes);
     Array alone(DType::F32, {1, m, n});
     {
       const Alone here;
-      matmul(a.view(), w.view(), alone.view());
+      matmul(a.view(), w, alone.view());
     }
     CHECK(alone.bytes == four.bytes);
-    if (m % 64 == 0) {  // shards of the rows, as devices hold them
-      Array part(DType::F32, {1, 64, n});
-      for (std::int64_t i = 0; i < m; i += 64) {
-        matmul(contiguous(DType::F32, {1, 64, k}, a.as<float>() + i * k), w.view(), part.view());
-        CHECK(std::memcmp(part.data(), one.as<float>() + i * n, static_cast<std::size_t>(64 * n) * 4) == 0);
+    if (m % 64 != 0) return;  // shards of the rows, as devices hold them
+    for (const std::int64_t rows : {64, 8}) {
+      Array part(DType::F32, {1, rows, n});
+      for (std::int64_t i = 0; i < m; i += rows) {
+        matmul(contiguous(DType::F32, {1, rows, k}, a.as<float>() + i * k), w, part.view());
+        CHECK(std::memcmp(part.data(), one.as<float>() + i * n, static_cast<std::size_t>(rows * n) * 4) == 0);
       }
     }
-  }
+  };
+  for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{{256, 200, 300},
+                                                                                                 {1, 5000, 400},
+                                                                                                 {5000, 1, 400},
+                                                                                                 {40, 3000, 100},
+                                                                                                 {1000, 64, 64},
+                                                                                                 {64, 64, 200},
+                                                                                                 {128, 256, 50}})
+    check(m, n, k, false);
+  for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
+           {320, 128, 200}, {256, 64, 257}, {256, 48, 40}, {40, 3000, 100}, {64, 500, 200}})
+    check(m, n, k, true);
 }
 
 TEST_CASE("rows of a small product have the bits of a large one", "[matmul]") {

@@ -130,6 +130,23 @@ bool filled_up(const Gemm& g) {
   return true;
 }
 
+// Columns whose terms lie side by side, of some rows: of `w` turned, in the nearest cache. Where packing gives other
+// bits it is done for any rows.
+template <class T>
+bool turned(const Gemm& g) {
+  constexpr std::int64_t kRows = kPackedAlike ? 16 : 2, kMost = 8192;
+  if (g.w_row != 1 || g.w_col == 1 || g.n % 8 != 0 || g.k % 8 != 0 || g.m < kRows || g.n * g.k > kMost ||
+      g.part_count != 1)
+    return false;
+  alignas(64) T w[kMost];
+  for (std::int64_t j = 0; j < g.n; j += 8)
+    for (std::int64_t p = 0; p < g.k; p += 8)
+      turn_eight<T>(reinterpret_cast<const unsigned char*>(static_cast<const T*>(g.w) + j * g.w_col + p),
+                    g.w_col * static_cast<std::int64_t>(sizeof(T)), w + p * g.n + j, g.n);
+  by_rows<T, kVectorBytes>({g.m, g.n, g.k, g.a, g.a_row, g.a_col, w, g.n, 1, g.c, g.c_row});
+  return true;
+}
+
 // The lanes of `to` that come from `from`: of two packets in parts of S lanes each, the lower or the upper halves of
 // all parts.
 template <int S, int From, int... I>
@@ -341,7 +358,7 @@ bool small(const Gemm& g) {
   if (g.n == 1 && g.a_col == 1 && g.w_row == 1 && g.k < kLeast && g.m > 1 && g.part_count == 1)
     return short_rows<T, 1>(g), true;
   if (Columns<T>::suit(g)) return Columns<T>::run(g), true;
-  if (filled_up<T>(g)) return true;
+  if (filled_up<T>(g) || turned<T>(g)) return true;
   if (g.w_col == 1 && g.n >= kLeast) return by_rows<T, kVectorBytes>(g), true;
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
     return by_rows<T, kVectorBytes>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
