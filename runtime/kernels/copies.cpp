@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "runtime/kernels/groups.h"
 #include "runtime/kernels/line.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
@@ -65,14 +66,6 @@ Pair longer_stretches(const Pair& nest, std::int64_t near) {
   return made;
 }
 
-// Lines of three elements (colours), each several times, one behind the other in `out`.
-bool triples_repeated(const Pair& nest, std::size_t item) {
-  const int last = nest.rank - 1, repeats = last - 1, lines = last - 2;
-  return item == 4 && lines >= 0 && nest.size[last] == 3 && nest.stride[kIn][last] == 1 &&
-         nest.stride[kOut][last] == 1 && nest.stride[kIn][repeats] == 0 && nest.stride[kOut][repeats] == 3 &&
-         nest.stride[kIn][lines] != 0 && nest.stride[kOut][lines] == 3 * nest.size[repeats];
-}
-
 // As transpose does, which is for matrices that are neither flat nor narrow.
 template <class T>
 void turn(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t rows, std::int64_t columns) {
@@ -82,6 +75,33 @@ void turn(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std:
                           out_step, columns, rows);
   else
     transpose(in, in_step, out, out_step, rows, columns);
+}
+
+// By groups of few words of four bytes, where they suit `in` and `out` is written from one end to the other.
+template <class T>
+bool by_groups(const Pair& nest, const T* in, T* out) {
+  using Word = std::uint32_t;
+  constexpr std::int64_t kWords = sizeof(T) / sizeof(Word), kWorth = 4096, kLongest = 16;  // of an element; in words
+  constexpr std::int64_t kLine = 16;  // words that a line of the cache has: pieces begin with one
+  std::int64_t dense = nest.count(nest.rank);
+  const std::int64_t all = dense * kWords;
+  if (kWords == 0 || all < kWorth || nest.size[nest.rank - 1] * kWords >= kLongest) return false;
+  Nest<1> from;
+  for (int d = 0; d < nest.rank; ++d) {
+    dense /= nest.size[d];
+    if (nest.stride[kOut][d] != dense) return false;
+    from.add(nest.size[d], {nest.stride[kIn][d] * kWords});
+  }
+  from.add(kWords, {1});
+  const auto groups = Groups::of(from, sizeof(Word));
+  if (!groups) return false;
+  const std::int64_t n = groups->elements();
+  spread(all / n, kPiece / static_cast<std::int64_t>(sizeof(Word)) / n / kLine * kLine,
+         [&](std::int64_t lo, std::int64_t hi) {
+           groups->bring(from, reinterpret_cast<const Word*>(in), lo * n, hi * n,
+                         reinterpret_cast<Word*>(out) + lo * n);
+         });
+  return true;
 }
 
 template <class T>
@@ -130,15 +150,7 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
     });
     return;
   }
-  if (triples_repeated(nest, sizeof(T))) {
-    const int repeats = last - 1;
-    const std::int64_t times = nest.size[repeats], piece = kPiece / bytes / (3 * times);
-    return spread(nest.count(repeats), std::max<std::int64_t>(1, piece), [&](std::int64_t lo, std::int64_t hi) {
-      each_stretch(nest, repeats, lo, hi, [&](const auto& offset, std::int64_t rows) {
-        copy_triples(in + offset[kIn], nest.stride[kIn][last - 2], out + offset[kOut], times, rows);
-      });
-    });
-  }
+  if (by_groups(nest, in, out)) return;
   const Pair by_lines = longer_stretches(nest, kNear / bytes);
   const int line = by_lines.rank - 1;
   const std::int64_t in_row = by_lines.stride[kIn][line - 1], out_row = by_lines.stride[kOut][line - 1];

@@ -21,7 +21,9 @@ std::shared_ptr<const Groups> Groups::of(const Nest<1>& nest, std::size_t item) 
   for (int d = outer; d < nest.rank; ++d) inner.add(nest.size[d], {nest.stride[0][d]});
   Position<1> at(inner, inner.rank, 0);
   for (std::int64_t i = 0; i < n; ++i, at.next()) offsets.push_back(at.offset[0]);
-  const std::int64_t round = lanes / std::gcd(lanes, n);
+  constexpr std::int64_t kVectors = 4;  // of a round, at least
+  std::int64_t round = lanes / std::gcd(lanes, n), most = 0, farthest = 0;
+  while (round * n < kVectors * lanes && 2 * round <= nest.size[outer - 1]) round *= 2;
   for (std::int64_t begin = 0; begin < round * n; begin += lanes) {
     const auto place = [&](std::int64_t i) { return i / n * line + offsets[static_cast<std::size_t>(i % n)]; };
     GroupVector v{place(begin), {}};
@@ -29,11 +31,12 @@ std::shared_ptr<const Groups> Groups::of(const Nest<1>& nest, std::size_t item) 
     for (std::int64_t i = begin; i < begin + lanes; ++i)
       v.low = std::min(v.low, place(i)), high = std::max(high, place(i));
     if (high - v.low >= 2 * lanes) return nullptr;
+    most = std::max(most, v.low), farthest = std::max(farthest, high - v.low);
     for (std::int64_t l = 0; l < lanes; ++l) v.lanes[l] = static_cast<std::int32_t>(place(begin + l) - v.low);
     made->vectors_.push_back(v);
   }
   const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
-  made->it_ = {n, line, *low, *high, round, made->vectors_.data()};
+  made->it_ = {n, line, *low, *high, round, made->vectors_.data(), most, farthest < lanes};
   made->outer_ = outer;
   return made;
 }

@@ -47,32 +47,17 @@ static void copy_ends(const T* in, std::int64_t in_row, T* out, std::int64_t out
     }
 }
 
-// Lines of 5 to 15 elements of four bytes, each of one element: by vectors, of which the last lies over the one before.
+// Lines of three elements of four bytes, one behind the other: as vectors of four, of which the next one overwrites the
+// last element; but for the first and the last line, beside which there may be nothing.
 template <class T>
-static void repeat_few(const T* in, std::int64_t in_row, T* out, std::int64_t out_row, std::int64_t rows,
-                       std::int64_t n) {
-  constexpr std::int64_t kVector = 4;
-  for (std::int64_t r = 0; r < rows; ++r, in += in_row, out += out_row) {
-    const std::array<T, kVector> one{*in, *in, *in, *in};
-    for (std::int64_t i = 0; i + kVector < n; i += kVector) std::memcpy(out + i, &one, sizeof one);
-    std::memcpy(out + n - kVector, &one, sizeof one);
-  }
-}
-
-// Lines of three elements of four bytes, one behind the other and each so many times: as vectors of four, of which the
-// next one overwrites the last element; but for the first and the last line, beside which there may be nothing.
-template <class T>
-static void copy_triples(const T* in, std::int64_t in_row, T* out, std::int64_t times, std::int64_t rows) {
-  const auto exact = [&](std::int64_t r) {
-    for (std::int64_t t = 0; t < times; ++t) std::memcpy(out + 3 * (r * times + t), in + r * in_row, 3 * sizeof(T));
-  };
+static void copy_triples(const T* in, std::int64_t in_row, T* out, std::int64_t rows) {
+  const auto exact = [&](std::int64_t r) { std::memcpy(out + 3 * r, in + r * in_row, 3 * sizeof(T)); };
   if (rows == 0) return;
   exact(0);
-  T* to = out + 3 * times;
   for (std::int64_t r = 1; r + 1 < rows; ++r) {
     std::array<T, 4> line;
     std::memcpy(&line, in + r * in_row, sizeof line);
-    for (std::int64_t t = 0; t < times; ++t, to += 3) std::memcpy(to, &line, sizeof line);
+    std::memcpy(out + 3 * r, &line, sizeof line);
   }
   exact(rows - 1);
 }
@@ -81,16 +66,14 @@ static void copy_triples(const T* in, std::int64_t in_row, T* out, std::int64_t 
 template <std::int64_t N, class T>
 static void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
                        std::int64_t out_step, std::int64_t rows) {
-  if (sizeof(T) == 4 && N == 4 && in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {
-    vector_table().four_times(reinterpret_cast<const std::uint32_t*>(in), reinterpret_cast<std::uint32_t*>(out), rows);
-  } else if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
+  if (in_step == 0 && out_step == 1 && in_row == 1 && out_row == N) {  // each element N times
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < N; ++i) out[r * N + i] = in[r];
   } else if (sizeof(T) == 4 && N <= 4 && in_row == 1 && out_step == 1 && out_row == N) {
     interleave<std::min<std::int64_t>(N, 4)>(reinterpret_cast<const std::uint32_t*>(in), in_step,
                                              reinterpret_cast<std::uint32_t*>(out), rows);
   } else if (sizeof(T) == 4 && N == 3 && in_step == 1 && out_step == 1 && in_row != 0 && out_row == N) {
-    copy_triples(in, in_row, out, 1, rows);
+    copy_triples(in, in_row, out, rows);
   } else if (in_step == 1 && out_step == 1) {
     for (std::int64_t r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, N * sizeof(T));
   } else {
@@ -98,17 +81,10 @@ static void copy_short(const T* in, std::int64_t in_row, std::int64_t in_step, T
       for (std::int64_t i = 0; i < N; ++i) out[r * out_row + i * out_step] = in[r * in_row + i * in_step];
   }
 }
+
 template <class T>
 static void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T* out, std::int64_t out_row,
                        std::int64_t out_step, std::int64_t rows, std::int64_t n) {
-  constexpr std::int64_t kMany = 64;
-  const bool few =
-      in_step == -1 || (in_step == 1 && n < 4) || (in_step == 0 && n == 3);  // of others copies are as fast
-  if (sizeof(T) == 4 && n > 1 && n < 16 && rows >= kMany && few && in_row != 0 && in_row != n && out_step == 1 &&
-      out_row == n &&
-      vector_table().short_lines(reinterpret_cast<const std::uint32_t*>(in), in_row, in_step,
-                                 reinterpret_cast<std::uint32_t*>(out), rows, n))
-    return;
   switch (n) {
     case 1: return copy_line(in, in_row, out, out_row, rows);
     case 2: return copy_short<2>(in, in_row, in_step, out, out_row, out_step, rows);
@@ -117,8 +93,6 @@ static void copy_lines(const T* in, std::int64_t in_row, std::int64_t in_step, T
     case 8: return copy_short<8>(in, in_row, in_step, out, out_row, out_step, rows);
     case 16: return copy_short<16>(in, in_row, in_step, out, out_row, out_step, rows);
     default:
-      if (sizeof(T) == 4 && in_step == 0 && out_step == 1 && n > 4 && n < 16)
-        return repeat_few(in, in_row, out, out_row, rows, n);
       if (const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(T));
           in_step == 1 && out_step == 1 && bytes >= 16 && bytes <= 64)
         return copy_ends(in, in_row, out, out_row, rows, bytes);

@@ -25,7 +25,6 @@ ReduceLines lines(Reduce op, DType type, std::int64_t n);
 AddRows add_rows(DType type);
 Places places(bool largest, DType type);
 void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
-void four_times(const std::uint32_t* x, std::uint32_t* out, std::int64_t n);
 void turned(const std::uint32_t* x, std::int64_t line, std::uint32_t* out, std::int64_t out_line, std::int64_t lines,
             std::int64_t n);
 
@@ -44,8 +43,6 @@ inline constexpr int kVectorBytes = 16;
 Loop loop_f32(Code code);
 void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
               std::uint32_t* o1);
-bool short_lines(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out, std::int64_t lines,
-                 std::int64_t n);
 void short_groups(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* out, std::int64_t groups);
 void joined_lines(const Joined& j, const std::uint32_t* first, const std::uint32_t* second, std::uint32_t* out,
                   std::int64_t lines);

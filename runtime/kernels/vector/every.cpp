@@ -64,20 +64,6 @@ void every(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::i
   }
 }
 
-void four_times(const std::uint32_t* x, std::uint32_t* out, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; kWide && i + Eight::kWidth <= n; i += Eight::kWidth) {
-    V v;
-    Eight::load(v, x + i);
-    const V made[] = {
-        __builtin_shufflevector(v, v, 0, 0, 0, 0, 1, 1, 1, 1), __builtin_shufflevector(v, v, 2, 2, 2, 2, 3, 3, 3, 3),
-        __builtin_shufflevector(v, v, 4, 4, 4, 4, 5, 5, 5, 5), __builtin_shufflevector(v, v, 6, 6, 6, 6, 7, 7, 7, 7)};
-    __builtin_memcpy(out + 4 * i, made, sizeof made);
-  }
-  for (; i < n; ++i)
-    for (std::int64_t k = 0; k < 4; ++k) out[4 * i + k] = x[i];
-}
-
 namespace {
 
 // In squares of eight, of which the last lie over those before.

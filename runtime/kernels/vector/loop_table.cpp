@@ -41,8 +41,6 @@ const VectorTable& table() {
                               SHARD_LOOPS::add_rows,
                               SHARD_LOOPS::places,
                               SHARD_LOOPS::every,
-                              SHARD_LOOPS::four_times,
-                              short_lines,
                               kVectorBytes > 16 ? kVectorBytes / 4 : 0,
                               short_groups,
                               joined_lines,

@@ -62,6 +62,8 @@ struct GroupVector {
 struct ShortGroups {
   std::int64_t n, line, low, high, round;
   const GroupVector* vectors;
+  std::int64_t most;  // of the vectors' `low`
+  bool near;          // each has what it reads within as many places as lanes
 };
 
 // Lines of two arrays, one of the first before one of the second, of so many elements: a vector has of each at most as
@@ -105,11 +107,6 @@ struct VectorTable {
   Places (*places)(bool largest, DType type);  // null where it is no faster than comparing elements one by one
   // out[i] = x[i * step] of n elements of four bytes; a step of 2 to 4, or of -1, goes by vectors.
   void (*every)(const std::uint32_t* x, std::int64_t step, std::uint32_t* out, std::int64_t n);
-  void (*four_times)(const std::uint32_t* x, std::uint32_t* out, std::int64_t n);  // each of n elements
-  // Lines of few elements, one behind the other in `out`: from lines that are `line` elements apart, their elements
-  // `step`. False: nothing was done, as they are too few or lie too far apart.
-  bool (*short_lines)(const std::uint32_t* x, std::int64_t line, std::int64_t step, std::uint32_t* out,
-                      std::int64_t lines, std::int64_t n);
   std::int64_t group_lanes;  // 0: there are no groups
   void (*short_groups)(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* out, std::int64_t groups);
   void (*joined_lines)(const Joined& j, const std::uint32_t* first, const std::uint32_t* second, std::uint32_t* out,
