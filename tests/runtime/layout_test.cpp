@@ -111,6 +111,38 @@ TEST_CASE("short lines of two arrays are joined, and nothing beside them", "[lay
       }
 }
 
+TEST_CASE("short lines are padded with one element, before and behind", "[layout]") {
+  const float one = 7;
+  for (const auto& [n, low, high] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
+           {3, 0, 1}, {3, 1, 0}, {5, 2, 3}, {1, 1, 1}, {16, 1, 9}, {30, 1, 1}})
+    for (const std::int64_t lines : {64, 67, 20011}) {
+      const std::int64_t wide = low + n + high;
+      const auto pages = [&](std::int64_t each) { return static_cast<std::size_t>(lines * each + 1023) / 1024; };
+      const Guarded memory(pages(n)), result(pages(wide));
+      float *x = memory.end() - lines * n, *out = result.end() - lines * wide;
+      for (std::int64_t i = 0; i < lines * n; ++i) x[i] = static_cast<float>(-i - 1);
+      const View from = contiguous(DType::F32, {lines, n}, x), to = contiguous(DType::F32, {lines, wide}, out);
+      const View alike{DType::F32, {lines, low + high}, {0, 0}, const_cast<float*>(&one)};
+      const auto padded = JoinedLines::padded(from, low, high, to, 1);
+      const auto joined = low == 0 ? JoinedLines::of(from, alike, to, 1) : JoinedLines::of(alike, from, to, 1);
+      CHECK(padded.has_value() == (vector_table().group_lanes > 0));
+      if (!padded) continue;
+      const auto wrong = [&](std::int64_t first) {  // place of the line's own elements
+        std::int64_t count = 0;
+        for (std::int64_t i = 0; i < lines * wide; ++i) {
+          const std::int64_t at = i % wide - first;
+          count += out[i] != (at >= 0 && at < n ? x[i / wide * n + at] : one);
+        }
+        return count;
+      };
+      CAPTURE(n, low, high, lines);
+      padded->run(x, &one, out);
+      CHECK(wrong(low) == 0);
+      low == 0 ? joined->run(x, &one, out) : joined->run(&one, x, out);
+      CHECK(wrong(low == 0 ? 0 : low + high) == 0);
+    }
+}
+
 TEST_CASE("short lines that are near each other", "[layout]") {  // with nothing before the first and behind the last
   for (const std::int64_t n : {2, 3, 4, 7, 10, 15})
     for (const std::int64_t line : {-5, -3, -2, -1, 1, 2, 3, 4, 5, 11, 16})

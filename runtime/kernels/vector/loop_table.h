@@ -66,14 +66,15 @@ struct ShortGroups {
   bool near;          // each has what it reads within as many places as lanes
 };
 
-// Lines of two arrays, one of the first before one of the second, of so many elements: a vector has of each at most as
-// many as it has lanes, from these places on; the lanes of the second are behind those of the first.
+// Lines of n elements, each of so many of a first and of a second array: a vector has of each at most as many as it has
+// lanes, from these places on; the lanes of the second are behind those of the first.
 struct JoinedVector {
   std::int64_t first, second;
   std::int32_t lanes[16];
 };
 struct Joined {
-  std::int64_t first, second, round, there;  // `there`: lines that may be read
+  std::int64_t n, first, second, round;
+  std::int64_t first_end, second_end;  // what may be read
   const JoinedVector* vectors;
 };
 

@@ -55,23 +55,27 @@ void short_groups(const ShortGroups& g, const std::uint32_t* x, std::uint32_t* o
 
 void joined_lines(const Joined& j, const std::uint32_t* first, const std::uint32_t* second, std::uint32_t* out,
                   std::int64_t lines) {
-  const std::int64_t n = j.first + j.second, all = lines * n, ends = j.there * j.first, other_ends = j.there * j.second;
+  const std::int64_t all = lines * j.n;
+  const JoinedVector *const behind = j.vectors + j.round * j.n / kWidth, *v = j.vectors;
   std::int64_t i = 0, x = 0, y = 0;
-  const auto there = [&](const JoinedVector& v) {
-    return i + kWidth <= all && x + v.first + kWidth <= ends && y + v.second + kWidth <= other_ends;
+  const auto next = [&] {
+    if (++v == behind) v = j.vectors, x += j.round * j.first, y += j.round * j.second;
   };
-  for (const JoinedVector *v = j.vectors, *end = v + j.round * n / kWidth; there(*v);) {
+  const auto there = [&] {
+    return i + kWidth <= all && x + v->first + kWidth <= j.first_end && y + v->second + kWidth <= j.second_end;
+  };
+  for (; there(); i += kWidth, next()) {
     Shuffled lanes, one, other;
     __builtin_memcpy(&lanes, v->lanes, sizeof lanes);
     __builtin_memcpy(&one, first + x + v->first, sizeof one);
     __builtin_memcpy(&other, second + y + v->second, sizeof other);
     const Shuffled made = __builtin_shuffle(one, other, lanes);
     __builtin_memcpy(out + i, &made, sizeof made);
-    i += kWidth;
-    if (++v == end) v = j.vectors, x += j.round * j.first, y += j.round * j.second;
   }
-  for (; i < all; ++i)
-    out[i] = i % n < j.first ? first[i / n * j.first + i % n] : second[i / n * j.second + i % n - j.first];
+  for (; i < all; next())
+    for (std::int64_t l = 0; l < kWidth && i < all; ++l)
+      out[i++] =
+          v->lanes[l] < kWidth ? first[x + v->first + v->lanes[l]] : second[y + v->second + v->lanes[l] - kWidth];
 }
 
 }  // namespace shard::runtime::SHARD_ISA

@@ -4,6 +4,7 @@
 
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/frame.h"
+#include "runtime/kernels/joined.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/moves.h"
 #include "stdlib/ops/elementwise.h"
@@ -318,6 +319,13 @@ void register_pad_with(OpTable& t) {
       little = little && few.add(1, some, first_element(block, everywhere), to, first_element(block, out));
     }
     if (little) return few;
+    const auto one = std::find_if(widths.begin(), widths.end(), [](auto& w) { return w.first + w.second > 0; });
+    const bool alone = !interior && one != widths.end() &&
+                       std::all_of(one + 1, widths.end(), [](auto& w) { return w.first + w.second == 0; });
+    if (alone && runtime::all_alike(everywhere))
+      if (const auto lines = runtime::JoinedLines::padded(from, one->first, one->second, out,
+                                                          lead + static_cast<std::size_t>(one - widths.begin())))
+        return [=](void* const* i, void* const* o) { lines->run(i[0], i[1], o[0]); };
     return [=](void* const* i, void* const* o) mutable {
       if (interior)
         runtime::copy(at(everywhere, i[1]), at(out, o[0]));
