@@ -259,6 +259,48 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   return {x};
 }
 
+BoundKernel pad_kernel(const KernelCall& c) {
+  View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
+  Shape begin(out.shape.size(), 0);
+  const Pairs& widths = c.attrs.pairs("widths");
+  auto interior = ints_if(c.attrs, "interior");
+  std::size_t lead = from.shape.size() - widths.size();
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    offset += widths[i].first * out.strides[lead + i];
+    begin[lead + i] = widths[i].first;
+    if (interior) inner.strides[lead + i] *= (*interior)[i] + 1;
+  }
+  inner.shape = from.shape;
+  View everywhere = value;  // the value over all of the result, of the same blocks
+  everywhere.shape = out.shape;
+  everywhere.strides.resize(out.shape.size(), 0);
+  for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
+  bool nothing = runtime::numel(from.shape) == 0;
+  runtime::Moves few;
+  bool little = !interior && few.add(0, from, 0, inner, offset);
+  for (const runtime::Block& block : runtime::around(out.shape, begin, from.shape)) {
+    const View some{out.dtype, block.shape, everywhere.strides, nullptr},
+        to{out.dtype, block.shape, out.strides, nullptr};
+    little = little && few.add(1, some, first_element(block, everywhere), to, first_element(block, out));
+  }
+  if (little) return few;
+  const auto one = std::find_if(widths.begin(), widths.end(), [](auto& w) { return w.first + w.second > 0; });
+  const bool alone = !interior && one != widths.end() &&
+                     std::all_of(one + 1, widths.end(), [](auto& w) { return w.first + w.second == 0; });
+  if (alone && runtime::all_alike(everywhere))
+    if (const auto lines = runtime::JoinedLines::padded(from, one->first, one->second, out,
+                                                        lead + static_cast<std::size_t>(one - widths.begin())))
+      return [=](void* const* i, void* const* o) { lines->run(i[0], i[1], o[0]); };
+  return [=](void* const* i, void* const* o) mutable {
+    if (interior)
+      runtime::copy(at(everywhere, i[1]), at(out, o[0]));
+    else
+      runtime::copy_around(at(everywhere, i[1]), at(out, o[0]), begin, from.shape);
+    if (!nothing) runtime::copy(at(from, i[0]), at(inner, o[0], offset));
+  };
+}
+
 void register_pad_with(OpTable& t) {
   OpDef row = internal_row("pad_with(x, value, widths: pairs, interior: ints? = none)",
                            "A value before, after and (interior) between the elements of the last dimensions.");
@@ -293,47 +335,7 @@ void register_pad_with(OpTable& t) {
     return {hlo::pad(u.in[0], u.in[1], low, high, inner)};
   };
   row.of_complex = ir::OnParts{};
-  row.kernel = [](const KernelCall& c) -> BoundKernel {
-    View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
-    Shape begin(out.shape.size(), 0);
-    const Pairs& widths = c.attrs.pairs("widths");
-    auto interior = ints_if(c.attrs, "interior");
-    std::size_t lead = from.shape.size() - widths.size();
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      offset += widths[i].first * out.strides[lead + i];
-      begin[lead + i] = widths[i].first;
-      if (interior) inner.strides[lead + i] *= (*interior)[i] + 1;
-    }
-    inner.shape = from.shape;
-    View everywhere = value;  // the value over all of the result, of the same blocks
-    everywhere.shape = out.shape;
-    everywhere.strides.resize(out.shape.size(), 0);
-    for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
-    bool nothing = runtime::numel(from.shape) == 0;
-    runtime::Moves few;
-    bool little = !interior && few.add(0, from, 0, inner, offset);
-    for (const runtime::Block& block : runtime::around(out.shape, begin, from.shape)) {
-      const View some{out.dtype, block.shape, everywhere.strides, nullptr},
-          to{out.dtype, block.shape, out.strides, nullptr};
-      little = little && few.add(1, some, first_element(block, everywhere), to, first_element(block, out));
-    }
-    if (little) return few;
-    const auto one = std::find_if(widths.begin(), widths.end(), [](auto& w) { return w.first + w.second > 0; });
-    const bool alone = !interior && one != widths.end() &&
-                       std::all_of(one + 1, widths.end(), [](auto& w) { return w.first + w.second == 0; });
-    if (alone && runtime::all_alike(everywhere))
-      if (const auto lines = runtime::JoinedLines::padded(from, one->first, one->second, out,
-                                                          lead + static_cast<std::size_t>(one - widths.begin())))
-        return [=](void* const* i, void* const* o) { lines->run(i[0], i[1], o[0]); };
-    return [=](void* const* i, void* const* o) mutable {
-      if (interior)
-        runtime::copy(at(everywhere, i[1]), at(out, o[0]));
-      else
-        runtime::copy_around(at(everywhere, i[1]), at(out, o[0]), begin, from.shape);
-      if (!nothing) runtime::copy(at(from, i[0]), at(inner, o[0], offset));
-    };
-  };
+  row.kernel = pad_kernel;
   row.flops = 0;
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     return size_change_refuses("pad", call.in[0], padded_shape(call.attrs, call.in[0].shape));
