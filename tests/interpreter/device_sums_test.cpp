@@ -124,3 +124,26 @@ TEST_CASE("fused products and sums are the same for any number of threads") {
   tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
   CHECK(execute(product(x, w), {a, b}, m, layouts)[0].bytes == many.bytes);
 }
+
+TEST_CASE("long sums of lines that lie apart are the same for any number of threads") {  // read there, and packed
+  const auto check = [](const Type& x, const Type& w) {
+    Builder b(rows());
+    const Var y = b.emit1(*b.core().contract, {b.param(x), b.param(w)}, {{"spec", std::string("arbs,rsn->abn")}});
+    const Graph g = b.finish({y});
+    const std::vector<Array> in{numbers(x, 3), numbers(w, 4)};
+    const Array many = execute(g, in, nullptr, {})[0];
+    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+    CHECK(execute(g, in, nullptr, {})[0].bytes == many.bytes);
+    const std::int64_t inner = x.shape[3], length = x.shape[1] * inner;
+    double sum = 0;  // the last element
+    const auto row = static_cast<std::size_t>(x.shape[2] * inner);
+    for (std::int64_t k = 0; k < length; ++k) {
+      const std::size_t back =
+          static_cast<std::size_t>((length - 1 - k) / inner) * row + static_cast<std::size_t>((length - 1 - k) % inner);
+      sum += in[0].get(in[0].size() - 1 - back) * in[1].get(static_cast<std::size_t>((k + 1) * w.shape[2] - 1));
+    }
+    CHECK(many.get(many.size() - 1) == Approx(sum).epsilon(1e-4));
+  };
+  check(f32({6, 64, 16, 32}), f32({64, 32, 128}));
+  check(f32({48, 64, 4, 32}), f32({64, 32, 128}));
+}

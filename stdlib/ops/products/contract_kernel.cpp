@@ -11,6 +11,7 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/ir/contract_spec.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/reduce_plan.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/unpacked.h"
 
@@ -134,7 +135,8 @@ Packing pack(std::initializer_list<Dims*> groups, DType dtype, std::int64_t Dim:
 
 // What is packed goes through little memory: by pieces, of so many bytes or so many rows at least that a product of
 // them runs at speed.
-constexpr std::int64_t kPiece = 192 << 10, kRows = 64, kLongRows = 1 << 20;
+// Of `y` beside rows that are read where they lie, what a near cache holds.
+constexpr std::int64_t kPiece = 192 << 10, kNearPiece = 64 << 10, kRows = 64, kLongRows = 1 << 18;
 
 // Dimensions cut so that the inner ones have about `wanted` points, no fewer than `least` where there are so many; the
 // outer ones are taken away and given back: what is left is done once for each of their points.
@@ -167,11 +169,21 @@ struct Plan {
   bool turned = false;  // x is the second operand: the one of which more is packed
   std::optional<Packing> pack_x, pack_y, pack_out;
   Dims pieces;           // of which all that follows is one, but for y, which is packed once
-  bool of_sum = false;   // each is a part of the sum
+  bool of_sum = false;   // each is a part of the sum; these are added up by groups
   bool swapped = false;  // the result's columns vary slowest: form its transpose
   View x, y, out;        // [batch..., rows, columns] of a product, without data
   View whole_out;
-  std::optional<runtime::Unpacked> unpacked;  // instead of pieces: x is read where it lies
+  std::optional<runtime::Unpacked> unpacked;  // x, of a part of the sum or of all, is read where it lies
+
+  std::int64_t all_pieces() const { return count(pieces); }
+  // Of pieces that are parts of the sum, as many as their sums take little memory: each is one thread's.
+  std::int64_t groups() const {
+    constexpr std::int64_t kBytes = 4 << 20, kMost = 16;
+    const std::int64_t each = pack_out ? runtime::bytes_of(pack_out->to.shape, runtime::size_of(dtype)) : 0;
+    std::int64_t n = 1;
+    while (n < kMost && 2 * n <= all_pieces() && 2 * n * each <= kBytes) n *= 2;
+    return of_sum ? n : 1;
+  }
 };
 
 bool is_line(const Dims& d) { return d.empty() || d.back().out == 1; }  // the result's elements lie one after the other
@@ -223,11 +235,17 @@ void cut(Plan& p, Groups& g) {
   if ((p.unpacked = unpacked(g, p.dtype))) return;
   const std::int64_t length = count(g.summed);
   p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
-  if (p.of_sum)
-    p.pieces = taken_out({&g.summed}, kPiece / std::max<std::int64_t>(item * count(g.batch) * count(g.rows), 1), kRows);
-  else
+  if (p.of_sum) {
+    p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
+    const Dims whole = g.summed;
+    p.pieces = taken_out({&g.summed}, kNearPiece / (item * count(g.columns)), kRows);
+    if ((p.unpacked = unpacked(g, p.dtype))) return;
+    g.summed = whole;
+    p.pieces = taken_out({&g.summed}, kPiece / (item * count(g.batch) * count(g.rows)), kRows);
+  } else {
     p.pieces = taken_out({&g.batch, &g.rows}, kPiece / std::max<std::int64_t>(item * length, 1),
                          size(g.columns) * item > kSmall ? 2 * kRows : kRows);
+  }
   p.pack_x = pack({&g.batch, &g.rows, &g.summed}, p.dtype, &Dim::x);
 }
 
@@ -238,7 +256,7 @@ Plan plan_for(const KernelCall& c, int terms) {
   p.whole_out = c.out[0];
   if (runtime::numel(p.whole_out.shape) != 0 && count(g.summed) != 0) cut(p, g);
   const bool fits = p.unpacked || (joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1);
-  if (p.of_sum || !fits || !(is_line(g.columns) || is_line(g.rows)))
+  if (!p.of_sum && (!fits || !(is_line(g.columns) || is_line(g.rows))))
     p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
   p.swapped = !is_line(g.columns);
   std::int64_t m = count(g.rows), n = count(g.columns), k = count(g.summed);
@@ -262,45 +280,45 @@ Plan plan_for(const KernelCall& c, int terms) {
   return p;
 }
 
-// to += from, of the same size.
-template <class T>
-void add_up(T* to, const T* from, std::int64_t n) {
-  runtime::spread(n, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
-    for (std::int64_t i = lo; i < hi; ++i) to[i] += from[i];
-  });
-}
-
 // A contraction as it runs.
 class Product {
  public:
   Product(const KernelCall& call, int terms)
-      : p_(plan_for(call, terms)), product_(p_.x, p_.y, p_.out), pool_(call.pool), item_(runtime::size_of(p_.dtype)) {}
+      : p_(plan_for(call, terms)),
+        product_(p_.x, p_.y, p_.out),
+        sums_(runtime::reduce_plan(runtime::Reduce::Sum, p_.dtype)),
+        pool_(call.pool),
+        item_(runtime::size_of(p_.dtype)) {}
   bool nothing() const { return runtime::numel(p_.whole_out.shape) == 0; }
 
   void run(void* const* in, void* to) const {
     void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
     const Held held_y = packed(p_.pack_y, y);
-    const std::int64_t pieces = count(p_.pieces);
-    if (p_.unpacked) return runtime::multiply_unpacked(*p_.unpacked, x, y, to, &pool_.stop());
-    if (p_.of_sum) return add_pieces(x, y, to, pieces);
+    const std::int64_t pieces = p_.all_pieces();
+    if (p_.of_sum) return add_pieces(x, y, to);
     if (pieces == 1) return piece(x, y, to);
-    runtime::spread(
-        pieces, 1,
-        [&](std::int64_t first, std::int64_t end) {
-          std::optional<runtime::Alone> alone;
-          if (pieces >= runtime::threads()) alone.emplace();
-          for (std::int64_t i = first; i < end; ++i) {
-            const Dim d = place(i);
-            piece(there(x, d.x), there(y, d.y), there(to, d.out));
-          }
-        },
-        &pool_.stop());
+    spread_alone(pieces, [&](std::int64_t i) {
+      const Dim d = place(i);
+      piece(there(x, d.x), there(y, d.y), there(to, d.out));
+    });
   }
 
  private:
   using Held = runtime::BufferRef;
   void* there(void* data, std::int64_t elements) const {
     return static_cast<unsigned char*>(data) + elements * static_cast<std::int64_t>(item_);
+  }
+  // f(i) of each, by one thread where there are enough for all.
+  template <class F>
+  void spread_alone(std::int64_t count, F f) const {
+    runtime::spread(
+        count, 1,
+        [&](std::int64_t first, std::int64_t end) {
+          std::optional<runtime::Alone> alone;
+          if (count > 1 && count >= runtime::threads()) alone.emplace();
+          for (std::int64_t i = first; i < end; ++i) f(i);
+        },
+        &pool_.stop());
   }
   Dim place(std::int64_t piece) const {
     Dim at{0};
@@ -321,6 +339,7 @@ class Product {
     return held;
   }
   void multiply(void* x, void* y, void* to) const {
+    if (p_.unpacked) return runtime::multiply_unpacked(*p_.unpacked, x, y, to, &pool_.stop());
     if (p_.swapped) std::swap(x, y);
     product_.run(x, y, to, &pool_.stop());
   }
@@ -329,25 +348,37 @@ class Product {
     multiply(x, y, held_out ? held_out->data() : to);
     if (held_out) move(p_.pack_out->to, held_out->data(), p_.pack_out->from, to);
   }
-  void add_pieces(void* x, void* y, void* to, std::int64_t pieces) const {
-    const Held sum = scratch(p_.pack_out->to), term = pieces > 1 ? scratch(p_.pack_out->to) : Held();
-    const std::int64_t n = runtime::numel(p_.pack_out->to.shape);
-    for (std::int64_t i = 0; i < pieces; ++i) {
-      const Dim d = place(i);
-      void* part = there(x, d.x);
-      const Held held = packed(p_.pack_x, part);
-      multiply(part, there(y, d.y), (i == 0 ? sum : term)->data());
-      if (i == 0) continue;
-      if (p_.dtype == DType::F64)
-        add_up(static_cast<double*>(sum->data()), static_cast<const double*>(term->data()), n);
-      else
-        add_up(static_cast<float*>(sum->data()), static_cast<const float*>(term->data()), n);
-    }
-    move(p_.pack_out->to, sum->data(), p_.pack_out->from, to);
+  void add_pieces(void* x, void* y, void* to) const {
+    const std::int64_t groups = p_.groups(), n = runtime::numel(p_.pack_out->to.shape);
+    const auto part = [&](void* memory, std::int64_t group) { return there(memory, group * n); };
+    const Held sums = pool_.scratch(runtime::checked_bytes({groups, n}, item_)),
+               terms = pool_.scratch(runtime::checked_bytes({groups, n}, item_));
+    spread_alone(groups, [&](std::int64_t group) {
+      const std::int64_t pieces = p_.all_pieces(), first = pieces * group / groups, end = pieces * (group + 1) / groups;
+      void *const sum = part(sums->data(), group), *const term = part(terms->data(), group);
+      for (std::int64_t i = first; i < end; ++i) {
+        const Dim d = place(i);
+        void* operand = there(x, d.x);
+        const Held held = packed(p_.pack_x, operand);
+        multiply(operand, there(y, d.y), i == first ? sum : term);
+        if (i > first) add_rows(sum, term, 1, n);
+      }
+    });
+    add_rows(sums->data(), part(sums->data(), 1), groups - 1, n);
+    move(p_.pack_out->to, sums->data(), p_.pack_out->from, to);
+  }
+  // To the first of these rows of n elements, one after the other.
+  void add_rows(void* to, const void* rows, std::int64_t count, std::int64_t n) const {
+    const auto item = static_cast<std::int64_t>(item_);
+    runtime::spread(n, 1 << 14, [&](std::int64_t lo, std::int64_t hi) {
+      sums_.join_rows(static_cast<const unsigned char*>(rows) + lo * item, n, count,
+                      static_cast<unsigned char*>(to) + lo * item, hi - lo);
+    });
   }
 
   Plan p_;
   runtime::MatrixProduct product_;
+  runtime::ReducePlan sums_;  // of parts
   runtime::Pool& pool_;
   std::size_t item_;
 };
@@ -359,8 +390,8 @@ ir::Copied contract_copies(const KernelCall& call, int terms) {
   const auto bytes = [&](const std::optional<Packing>& packing) {
     return packing ? runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype)) : 0;
   };
-  const std::int64_t x = bytes(p.pack_x), y = bytes(p.pack_y), out = bytes(p.pack_out), pieces = count(p.pieces);
-  return {x * pieces + y + out * pieces, x + y + out * (p.of_sum ? 2 : 1)};
+  const std::int64_t x = bytes(p.pack_x), y = bytes(p.pack_y), out = bytes(p.pack_out), pieces = p.all_pieces();
+  return {x * pieces + y + out * pieces, x + y + out * (p.of_sum ? 2 * p.groups() : 1)};
 }
 
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
