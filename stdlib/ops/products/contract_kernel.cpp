@@ -134,9 +134,9 @@ Packing pack(std::initializer_list<Dims*> groups, DType dtype, std::int64_t Dim:
 }
 
 // What is packed goes through little memory: by pieces, of so many bytes or so many rows at least that a product of
-// them runs at speed.
-// Of `y` beside rows that are read where they lie, what a near cache holds.
-constexpr std::int64_t kPiece = 192 << 10, kNearPiece = 64 << 10, kRows = 64, kLongRows = 1 << 18;
+// them runs at speed. Of y beside rows that are read where they lie, a piece is what a near cache holds. Where so many
+// rows would be longer than this, pieces are parts of the sum.
+constexpr std::int64_t kPiece = 192 << 10, kNearPiece = 64 << 10, kRows = 64, kLongRows = 1 << 20;
 
 // Dimensions cut so that the inner ones have about `wanted` points, no fewer than `least` where there are so many; the
 // outer ones are taken away and given back: what is left is done once for each of their points.
@@ -233,8 +233,10 @@ void cut(Plan& p, Groups& g) {
   else if (!x_lies && !y_lies)
     p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
   if ((p.unpacked = unpacked(g, p.dtype))) return;
-  const std::int64_t length = count(g.summed);
-  p.of_sum = length * kRows * item > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
+  const std::int64_t length = count(g.summed), rows = length * kRows * item,
+                     result = count(g.batch) * count(g.rows) * count(g.columns) * item;
+  const bool is_long = rows > kLongRows || (4 * rows > kLongRows && result <= kSmall);  // or to little: sums cost less
+  p.of_sum = is_long && (p.dtype == DType::F32 || p.dtype == DType::F64);
   if (p.of_sum) {
     p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
     const Dims whole = g.summed;
