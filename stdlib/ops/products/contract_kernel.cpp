@@ -233,10 +233,9 @@ void cut(Plan& p, Groups& g) {
   else if (!x_lies && !y_lies)
     p.pack_y = pack({&g.batch, &g.columns, &g.summed}, p.dtype, &Dim::y);
   if ((p.unpacked = unpacked(g, p.dtype))) return;
-  const std::int64_t length = count(g.summed), rows = length * kRows * item,
-                     result = count(g.batch) * count(g.rows) * count(g.columns) * item;
-  const bool is_long = rows > kLongRows || (4 * rows > kLongRows && result <= kSmall);  // or to little: sums cost less
-  p.of_sum = is_long && (p.dtype == DType::F32 || p.dtype == DType::F64);
+  const std::int64_t length = count(g.summed), rows = length * kRows * item;
+  const bool turns = !g.rows.empty() && g.rows.back().x == 1;  // packing would
+  p.of_sum = (turns ? 4 * rows : rows) > kLongRows && (p.dtype == DType::F32 || p.dtype == DType::F64);
   if (p.of_sum) {
     p.pack_out = pack({&g.batch, &g.rows, &g.columns}, p.dtype, &Dim::out);
     const Dims whole = g.summed;
