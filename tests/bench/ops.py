@@ -78,6 +78,8 @@ ROWS = [
     ('running sum, 4096 x 1024', [(4096, 1024)], 'cumsum(x, axis: -1)', 'jnp.cumsum(x, axis=-1)'),
     ('transpose, 2048 x 2048', [(2048, 2048)], 'transpose(x, [1, 0]) + 1.0', 'x.T + 1.0'),
     ('transposes of 64 of 256 x 256', [(64, 256, 256)], 'transpose(x, [0, 2, 1])', 'x.transpose(0, 2, 1) + 0'),
+    ('images back to front, 32 x 112 x 112 x 3', [(32, 112, 112, 3)], 'flip(x, axis: 2)', 'jnp.flip(x, 2)'),
+    ('a column of ones joined to 100,000 x 3', [(100000, 3)], 'concat([x, ones([100000, 1])], axis: 1)', 'jnp.concatenate([x, jnp.ones((100000, 1))], 1)'),
     ('100,000 x 10 turned', [(100000, 10)], 'x.T', 'x.T + 0'),
     ('pictures of 3 colours, normalized', [(32, 112, 112, 3)], '(x - array([0.49, 0.46, 0.41])) / array([0.23, 0.22, 0.23])',
      '(x - jnp.array([0.49, 0.46, 0.41])) / jnp.array([0.23, 0.22, 0.23])'),
@@ -101,13 +103,16 @@ ROWS = [
     ('depthwise convolution, 8 x 56 x 56 x 64', [(8, 56, 56, 64), (3, 3, 1, 64)], 'conv(x, y, padding: "SAME", groups: 64)',
      'jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=64)'),
     ('convolution, 8 x 64 x 64 x 16', [(8, 64, 64, 16), (3, 3, 16, 32)], 'conv(x, y, padding: "SAME")',
-     'jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))'),
+     'conv(x, y)'),
     ('its gradient by the kernel', [(8, 64, 64, 16), (3, 3, 16, 32)], 'grad(fn(y) = sum(conv(x, y) ** 2))(y)',
-     'jax.grad(lambda y: (jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")) ** 2).sum())(y)'),
+     'jax.grad(lambda y: (conv(x, y) ** 2).sum())(y)'),
     ('its gradient by the input', [(8, 64, 64, 16), (3, 3, 16, 32)], 'grad(fn(x) = sum(conv(x, y) ** 2))(x)',
-     'jax.grad(lambda x: (jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")) ** 2).sum())(x)'),
+     'jax.grad(lambda x: (conv(x, y) ** 2).sum())(x)'),
+    ('convolutions and a residual, 16 x 32 x 32 x 32: their gradient by a kernel', [(16, 32, 32, 32), (3, 3, 32, 32), (3, 3, 32, 32)],
+     'grad(fn(y) = mean((x + conv(relu(conv(relu(x), y)), z)) ** 2))(y)',
+     'jax.grad(lambda y: ((x + conv(jax.nn.relu(conv(jax.nn.relu(x), y)), z)) ** 2).mean())(y)'),
     ('convolution, 16 x 14 x 14 x 256', [(16, 14, 14, 256), (3, 3, 256, 256)], 'conv(x, y, padding: "SAME")',
-     'jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))'),
+     'conv(x, y)'),
     ('transposed convolution, 8 x 16 x 16 x 64', [(8, 16, 16, 64), (4, 4, 64, 32)], 'conv_transpose(x, y, stride: [2, 2], padding: "SAME")',
      'jax.lax.conv_transpose(x, y, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))'),
     ('largest of windows, 16 x 64 x 64 x 32', [(16, 64, 64, 32)], 'max_pool(x, [3, 3], stride: [2, 2])',
@@ -168,6 +173,7 @@ SHARD = '''fn timed(f, args) {
 '''
 JAX = '''import time, jax, jax.numpy as jnp
 from jax.random import normal, key
+def conv(x, y): return jax.lax.conv_general_dilated(x, y, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))
 def timed(f, args):
     jax.block_until_ready(f(*args))
     best, begun = 1e30, time.perf_counter()

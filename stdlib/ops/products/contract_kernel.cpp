@@ -287,7 +287,7 @@ class Product {
   Product(const KernelCall& call, int terms)
       : p_(plan_for(call, terms)),
         product_(p_.x, p_.y, p_.out),
-        sums_(runtime::reduce_plan(runtime::Reduce::Sum, p_.dtype)),
+        sums_(runtime::reduce_plan(runtime::Reduce::Sum, p_.dtype == DType::F64 ? DType::F64 : DType::F32)),
         pool_(call.pool),
         item_(runtime::size_of(p_.dtype)) {}
   bool nothing() const { return runtime::numel(p_.whole_out.shape) == 0; }
