@@ -3,6 +3,7 @@
 
 #include <xbyak/xbyak.h>
 
+#include <bit>
 #include <cstring>
 #include <list>
 
@@ -213,8 +214,12 @@ class Writer : public Xbyak::CodeGenerator {
         cmp(rax, rcx);
         cmovg(rax, rcx);
       }
-      mov(rcx, static_cast<std::uint64_t>(n.apart));
-      imul(rax, rcx);
+      if (n.apart > 0 && std::has_single_bit(static_cast<std::uint64_t>(n.apart))) {  // in a third of the time
+        shl(rax, std::countr_zero(static_cast<std::uint64_t>(n.apart)));
+      } else {
+        mov(rcx, static_cast<std::uint64_t>(n.apart));
+        imul(rax, rcx);
+      }
       first ? mov(r8, rax) : add(r8, rax);
       first = false;
     }
