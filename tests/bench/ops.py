@@ -54,6 +54,8 @@ ROWS = [
     ('distances of all pairs, 512 x 512 x 64', [(512, 64), (512, 64)], 'sum((x[:, none, :] - y) ** 2, axis: -1)', '((x[:, None, :] - y) ** 2).sum(-1)'),
     ('largest of columns, 4096 x 1024', [(4096, 1024)], 'max(x, axis: 0)', 'x.max(0)'),
     ('product, 1024', [(1024, 1024), (1024, 1024)], 'x @ y', 'x @ y'),
+    ('2048 x 128 turned by 2048 x 256', [(2048, 128), (2048, 256)], 'x.T @ y', 'x.T @ y'),
+    ('64 times 64 x 32 by another turned', [(64, 64, 32), (64, 64, 32)], 'x @ y.transpose([0, 2, 1])', 'x @ y.transpose(0, 2, 1)'),
     ('rotary embedding, 8 x 256 x 8 x 64', [(8, 256, 8, 64), (256, 32), (256, 32)],
      'concat([x[:,:,:,:32] * y[:,none,:] - x[:,:,:,32:] * z[:,none,:], x[:,:,:,:32] * z[:,none,:] + x[:,:,:,32:] * y[:,none,:]], axis: -1)',
      'jnp.concatenate([x[...,:32] * y[:,None,:] - x[...,32:] * z[:,None,:], x[...,:32] * z[:,None,:] + x[...,32:] * y[:,None,:]], -1)'),
