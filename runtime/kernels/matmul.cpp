@@ -195,9 +195,9 @@ void turn(Gemm& g, bool wide, unsigned char* to) {
 struct Cut {
   std::int64_t rows, cols;  // of a block
 };
-// Each block packs its rows of a and its columns of w: few blocks, which are neither flat nor narrow, pack least, but
-// every thread has one. Cuts at 8 rows and at 48 columns leave whole tiles of every kernel, so that bits do not depend
-// on them.
+// Each block packs its columns of w, and its rows of a that do not lie side by side: few blocks, which are neither flat
+// nor narrow, pack least, but every thread has one. Cuts at 8 rows and at 48 columns leave whole tiles of every kernel,
+// so that bits do not depend on them.
 Cut cut(const Product& p) {
   if (p.m * p.n * p.k <= std::int64_t{1} << 18) return {p.m, p.n};
   const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
