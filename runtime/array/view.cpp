@@ -1,6 +1,8 @@
 // Views: row-major ones and the test for them; strides of broadcasts, transpositions and reshapes; single elements.
 #include "runtime/array/view.h"
 
+#include <algorithm>
+
 #include "runtime/array/half.h"
 
 namespace shard::runtime {
@@ -21,6 +23,10 @@ bool is_contiguous(const View& v) {
     step *= v.shape[i];
   }
   return dense;
+}
+
+bool all_alike(const View& v) {
+  return std::all_of(v.strides.begin(), v.strides.end(), [](std::int64_t s) { return s == 0; });
 }
 
 Strided broadcast(const Strided& x, const Shape& shape) {

@@ -24,6 +24,7 @@ struct View {
 
 View contiguous(DType dtype, Shape shape, void* data = nullptr);
 bool is_contiguous(const View& v);
+bool all_alike(const View& v);  // one element everywhere
 
 // How elements are seen, without type or memory: sizes, strides and the place of the first one, in elements.
 struct Strided {

@@ -389,9 +389,7 @@ namespace {
 // How many elements are whole leaves of a reduction of all, where others follow them; 0: there are no such.
 std::int64_t whole_leaves(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
   const Leaves& l = p.leaves;
-  const auto plain = [](const View& v) {
-    return is_contiguous(v) || std::all_of(v.strides.begin(), v.strides.end(), [](auto s) { return s == 0; });
-  };
+  const auto plain = [](const View& v) { return is_contiguous(v) || all_alike(v); };
   const bool all = l.length > l.leaf() && l.inner == 1 && p.row <= 1 && p.joins.empty() && !out.empty() &&
                    numel(out[0].shape) == l.length && std::all_of(in.begin(), in.end(), plain) &&
                    std::all_of(out.begin(), out.end(), is_contiguous);

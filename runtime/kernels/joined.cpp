@@ -18,10 +18,6 @@ std::int64_t from_axis(const Shape& shape, std::size_t axis) {  // elements of a
 
 }  // namespace
 
-bool all_alike(const View& v) {
-  return std::all_of(v.strides.begin(), v.strides.end(), [](std::int64_t s) { return s == 0; });
-}
-
 std::optional<JoinedLines> JoinedLines::of_lines(const std::vector<From>& line, bool all_alike, const View& out) {
   const std::int64_t lanes = vector_table().group_lanes;
   JoinedLines made;

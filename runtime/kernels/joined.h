@@ -10,8 +10,6 @@
 
 namespace shard::runtime {
 
-bool all_alike(const View& v);  // one element everywhere
-
 class JoinedLines {
  public:
   // Along dimension `axis`; nothing where copies are as good. Either array may be one element everywhere.
