@@ -234,13 +234,10 @@ void packed_product(const Gemm& g) {
                           panels + j * count);
       for (std::int64_t i0 = 0; i0 < g.m; i0 += high) {
         const std::int64_t rows = std::min(high, g.m - i0);
-        std::int64_t row = a_lies ? rows / kTileRows * kTileRows : 0;
+        const std::int64_t whole = Kind::kTerms == 1 ? rows / kTileRows * kTileRows : 0;  // not turned
         if constexpr (Kind::kTerms == 1)
-          if (g.a_row == 1 && !a_lies) {
-            row = rows / kTileRows * kTileRows;
-            pack_columns<Kind>(a + i0 + k0 * g.a_col, g.a_col, row, terms, strips);
-          }
-        for (std::int64_t i = row; i < rows; i += kTileRows)
+          if (!a_lies) pack_columns<Kind>(a + i0 + k0 * g.a_col, g.a_col, whole, terms, strips);
+        for (std::int64_t i = whole; i < rows; i += kTileRows)
           pack<Kind, kTileRows>(a + (i0 + i) * g.a_row + k0 * g.a_col, g.a_row, g.a_col,
                                 std::min<std::int64_t>(kTileRows, rows - i), terms, strips + i * count);
         for (std::int64_t j = 0; j < columns; j += kWide)
