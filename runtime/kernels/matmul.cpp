@@ -319,11 +319,11 @@ void in_order(const Product& p) {
   blocks(p);
 }
 
-// A `w` whose terms lie side by side: by small kernels as rows, once for all blocks. They turn one of up to 8,192
-// elements themselves, and of more columns packing costs no more; of few rows neither, where it gives the same bits.
+// A `w` whose terms lie side by side: by small kernels as rows, once for all blocks. They turn one of few elements
+// themselves, and of more columns packing costs no more; of few rows neither, where it gives the same bits.
 bool shall_turn(const Product& p) {
   return p.w.row == 1 && p.w.col != 1 && p.batch.rank == 0 && p.m >= (vector_table().packed_alike ? 256 : 2) &&
-         p.n >= 16 && p.n <= 128 && p.n * p.k > 8192 && is_small(p, static_cast<std::int64_t>(size_of(p.type)));
+         p.n >= 16 && p.n <= 128 && p.n * p.k > kTurnedSmall && is_small(p, static_cast<std::int64_t>(size_of(p.type)));
 }
 Memory turned(Product& p) {
   Memory dense = scratch(p.n * p.k, size_of(p.type));

@@ -134,11 +134,11 @@ bool filled_up(const Gemm& g) {
 // bits it is done for any rows.
 template <class T>
 bool turned(const Gemm& g) {
-  constexpr std::int64_t kRows = kPackedAlike ? 16 : 2, kMost = 8192;
-  if (g.w_row != 1 || g.w_col == 1 || g.n % 8 != 0 || g.k % 8 != 0 || g.m < kRows || g.n * g.k > kMost ||
+  constexpr std::int64_t kRows = kPackedAlike ? 16 : 2;
+  if (g.w_row != 1 || g.w_col == 1 || g.n % 8 != 0 || g.k % 8 != 0 || g.m < kRows || g.n * g.k > kTurnedSmall ||
       g.part_count != 1)
     return false;
-  alignas(64) T w[kMost];
+  alignas(64) T w[kTurnedSmall];
   for (std::int64_t j = 0; j < g.n; j += 8)
     for (std::int64_t p = 0; p < g.k; p += 8)
       turn_eight<T>(reinterpret_cast<const unsigned char*>(static_cast<const T*>(g.w) + j * g.w_col + p),

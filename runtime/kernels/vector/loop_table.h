@@ -134,6 +134,7 @@ struct VectorTable {
 };
 
 inline constexpr std::int64_t kReduceRun = 1024, kPlaces = 4;
+inline constexpr std::int64_t kTurnedSmall = 8192;  // elements of a `w` that the small kernels turn by themselves
 
 const VectorTable& vector_table();  // the best that this machine runs; SHARD_ISA=sse2 or avx2 asks for less
 namespace sse2 {
