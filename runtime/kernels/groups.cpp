@@ -6,7 +6,7 @@
 namespace shard::runtime {
 
 std::shared_ptr<const Groups> Groups::of(const Nest<1>& nest, std::size_t item) {
-  constexpr std::int64_t kMost = 64, kLeastGroups = 16;  // elements of a group
+  constexpr std::int64_t kMost = 64, kLeastGroups = 16, kVectors = 4;  // elements of a group; a round's, at least
   const std::int64_t lanes = vector_table().group_lanes;
   if (item != sizeof(std::uint32_t) || lanes == 0) return nullptr;
   std::int64_t n = 1;
@@ -21,7 +21,6 @@ std::shared_ptr<const Groups> Groups::of(const Nest<1>& nest, std::size_t item) 
   for (int d = outer; d < nest.rank; ++d) inner.add(nest.size[d], {nest.stride[0][d]});
   Position<1> at(inner, inner.rank, 0);
   for (std::int64_t i = 0; i < n; ++i, at.next()) offsets.push_back(at.offset[0]);
-  constexpr std::int64_t kVectors = 4;  // of a round, at least
   std::int64_t round = lanes / std::gcd(lanes, n), most = 0, farthest = 0;
   while (round * n < kVectors * lanes && 2 * round <= nest.size[outer - 1]) round *= 2;
   for (std::int64_t begin = 0; begin < round * n; begin += lanes) {

@@ -214,10 +214,11 @@ class Writer : public Xbyak::CodeGenerator {
         cmp(rax, rcx);
         cmovg(rax, rcx);
       }
-      if (n.apart > 0 && std::has_single_bit(static_cast<std::uint64_t>(n.apart))) {  // in a third of the time
-        shl(rax, std::countr_zero(static_cast<std::uint64_t>(n.apart)));
+      if (const auto apart = static_cast<std::uint64_t>(n.apart);
+          std::has_single_bit(apart)) {  // in a third of the time
+        shl(rax, std::countr_zero(apart));
       } else {
-        mov(rcx, static_cast<std::uint64_t>(n.apart));
+        mov(rcx, apart);
         imul(rax, rcx);
       }
       first ? mov(r8, rax) : add(r8, rax);

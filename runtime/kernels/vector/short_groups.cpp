@@ -8,7 +8,7 @@ namespace {
 constexpr int kWidth = kVectorBytes / 4;
 typedef std::int32_t Shuffled __attribute__((vector_size(kVectorBytes)));
 
-// Of `reach` places from `low` on.
+// A vector of what lies from `low` on, in as many places as it has lanes (Near), or twice as many.
 template <bool Near>
 Shuffled shuffled(const std::uint32_t* x, std::int64_t low, Shuffled lanes) {
   Shuffled first, second;

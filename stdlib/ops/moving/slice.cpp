@@ -285,10 +285,10 @@ BoundKernel pad_kernel(const KernelCall& c) {
     little = little && few.add(1, some, first_element(block, everywhere), to, first_element(block, out));
   }
   if (little) return few;
-  const auto one = std::find_if(widths.begin(), widths.end(), [](auto& w) { return w.first + w.second > 0; });
-  const bool alone = !interior && one != widths.end() &&
-                     std::all_of(one + 1, widths.end(), [](auto& w) { return w.first + w.second == 0; });
-  if (alone && runtime::all_alike(everywhere))
+  const auto is_padded = [](const auto& w) { return w.first + w.second > 0; };
+  const auto one = std::find_if(widths.begin(), widths.end(), is_padded);
+  const bool alone = std::count_if(widths.begin(), widths.end(), is_padded) == 1;
+  if (alone && !interior && runtime::all_alike(everywhere))
     if (const auto lines = runtime::JoinedLines::padded(from, one->first, one->second, out,
                                                         lead + static_cast<std::size_t>(one - widths.begin())))
       return [=](void* const* i, void* const* o) { lines->run(i[0], i[1], o[0]); };

@@ -179,10 +179,10 @@ struct Plan {
   // Of pieces that are parts of the sum, as many as their sums take little memory: each is one thread's.
   std::int64_t groups() const {
     constexpr std::int64_t kBytes = 4 << 20, kMost = 16;
-    const std::int64_t each = pack_out ? runtime::bytes_of(pack_out->to.shape, runtime::size_of(dtype)) : 0;
+    const std::int64_t each = runtime::bytes_of(pack_out->to.shape, runtime::size_of(dtype));
     std::int64_t n = 1;
     while (n < kMost && 2 * n <= all_pieces() && 2 * n * each <= kBytes) n *= 2;
-    return of_sum ? n : 1;
+    return n;
   }
 };
 
@@ -295,10 +295,8 @@ class Product {
   void run(void* const* in, void* to) const {
     void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
     const Held held_y = packed(p_.pack_y, y);
-    const std::int64_t pieces = p_.all_pieces();
     if (p_.of_sum) return add_pieces(x, y, to);
-    if (pieces == 1) return piece(x, y, to);
-    spread_alone(pieces, [&](std::int64_t i) {
+    spread_alone(p_.all_pieces(), [&](std::int64_t i) {
       const Dim d = place(i);
       piece(there(x, d.x), there(y, d.y), there(to, d.out));
     });
