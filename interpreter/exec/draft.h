@@ -98,6 +98,10 @@ struct Draft {
   void leave_out(int storage) { at(storage).bytes = at(storage).device_bytes = 0; }  // nobody writes or reads it
 };
 
+// A product and the elementwise program that alone reads its result become one step where the result comes in pieces:
+// the program is the epilogue of each. The result lies where the program writes. (epilogues.cpp)
+void join_epilogues(Draft& d);
+
 struct Finished {
   Plan plan;
   Most most;  // of one device's temporaries

@@ -338,6 +338,7 @@ void Draft::add(DraftStep step) {
 }
 
 Finished finish(Draft d, const Donors* wanted, std::vector<ResultRef>& results) {
+  join_epilogues(d);
   DonorChoice(d, results).run(wanted);
   Temporaries temporaries(d);
   Finished out;

@@ -3,10 +3,13 @@
 // saying what to write.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,6 +25,9 @@ struct Value;
 struct Use;
 }  // namespace shard::hlo
 
+namespace shard::runtime {
+struct Epilogue;  // kernels.h
+}
 namespace shard::ir {
 
 class Builder;
@@ -117,9 +123,40 @@ struct KernelCall {
   std::span<const char> read = {};  // by result: whether anything reads it; empty: all are read
   bool reads(std::size_t result) const { return read.empty() || read[result]; }
 };
-// May be called from one thread at a time; that of a row that sums (`kernel_sum`) or `reduces` from several.
-using BoundKernel = std::function<void(void* const* in, void* const* out)>;
+// May be called from one thread at a time; that of a row that sums (`kernel_sum`) or `reduces` from several. `target`
+// gives what it was made of, if that is an F: std::function's would take other types for it whose functions the linker
+// has made one with its own.
+class BoundKernel {
+ public:
+  BoundKernel() = default;
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, BoundKernel>) BoundKernel(F&& f)
+      : run_(std::forward<F>(f)), type_(&kType<std::decay_t<F>>) {}
+  void operator()(void* const* in, void* const* out) const { run_(in, out); }
+  explicit operator bool() const { return static_cast<bool>(run_); }
+  template <class F>
+  const F* target() const {
+    return type_ == &kType<F> ? run_.template target<F>() : nullptr;
+  }
+
+ private:
+  template <class F>
+  static inline char kType = 0;
+  std::function<void(void* const* in, void* const* out)> run_;
+  const char* type_ = nullptr;
+};
 using KernelFn = std::function<BoundKernel(const KernelCall&)>;  // called once a plan
+// A kernel of one dense result that may come in pieces, to which an epilogue is done: is bound as `RunPieces`.
+class PiecesKernel {
+ public:
+  virtual ~PiecesKernel() = default;
+  virtual bool has_pieces(std::int64_t together) const = 0;  // for such an epilogue
+  virtual void run(void* const* in, void* out, const runtime::Epilogue* epilogue) const = 0;
+};
+struct RunPieces {
+  std::shared_ptr<const PiecesKernel> kernel;
+  void operator()(void* const* in, void* const* out) const { kernel->run(in, out[0], nullptr); }
+};
 // The operation followed by a sum over devices, as one kernel: the terms of single devices are never stored. Inputs
 // have all `batch` leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the
 // kernel where a psum is its only use.

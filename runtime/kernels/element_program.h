@@ -102,6 +102,11 @@ class ElementKernel {
   ElementKernel(ElementKernel&&) noexcept;
   // Outputs may alias inputs of the same shape and type.
   void run(void* const* inputs, void* const* outputs, const Stop* stop = nullptr) const;
+  // Elements [from, to) alone, in the calling thread; `from` a multiple of together(), and `to` too, or the end. 0: not
+  // by parts.
+  void run_part(void* const* inputs, void* const* outputs, std::int64_t from, std::int64_t to) const;
+  std::int64_t together() const;
+  bool reads_in_order(std::size_t input) const;  // of each element the input's element that lies where it does
   // Of operands (inputs, then outputs) in even and in odd turns, and those that move; nothing where the program is not
   // of few elements, or has no machine code yet.
   std::optional<ElementTurns> turns(std::array<void* const*, 2> operands,

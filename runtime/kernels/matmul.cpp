@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/reduce_plan.h"
@@ -28,6 +29,7 @@ struct PreparedProduct {
   const Stop* stop;
   Loop round = nullptr;   // of halves, which are computed as f32: to memory
   std::int64_t item = 0;  // bytes of an element of the result
+  const Epilogue* epilogue = nullptr;
   std::int64_t batches() const { return batch.count(batch.rank); }
 };
 
@@ -219,6 +221,14 @@ Cut cut(const Product& p) {
   return block;
 }
 
+// A piece of the result for an epilogue is whole rows, one block or several beside each other. By small kernels, which
+// pack nothing, as many as half of a second cache holds.
+std::int64_t rows_of_piece(const Product& p, std::int64_t together, bool small) {
+  constexpr std::int64_t kNear = 128 << 10;
+  const std::int64_t step = std::lcm(together / std::gcd(together, p.n), std::int64_t{8});
+  return std::min(p.m, up(small ? kNear / (p.n * p.item) : cut(p).rows, step));
+}
+
 // Of f32, f64, or bf16 where there is a kernel; each operand has a stride of 1.
 void blocks(const Product& p) {
   const bool wide = p.type == DType::F64, narrow = p.type == DType::BF16;
@@ -226,11 +236,14 @@ void blocks(const Product& p) {
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : narrow ? 2 : 4, sum = wide ? 8 : 4;
   const bool small = !narrow && is_small(p, item), least = !narrow && p.m * p.n * p.k <= 512;
-  const auto [rows, cols] = cut(p);
+  auto [rows, cols] = cut(p);
+  if (p.epilogue) rows = rows_of_piece(p, p.epilogue->together, small);
+  if (p.epilogue && small) cols = p.n;
   // A few columns that are left go with those before them: by themselves other code would suit them.
   constexpr std::int64_t kNarrow = 48;
   const std::int64_t down = (p.m + rows - 1) / rows, whole = p.n / cols,
-                     across = whole + (whole == 0 || p.n % cols >= kNarrow ? 1 : 0), each = down * across;
+                     across = whole + (whole == 0 || p.n % cols >= kNarrow ? 1 : 0), each = down * across,
+                     piece = p.epilogue ? across : 1;  // blocks that one thread does
   const std::int64_t grain =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
   const bool turned = small && far_apart(p, item);
@@ -241,8 +254,9 @@ void blocks(const Product& p) {
     in_parts(g, item, sum, kernel, *p.stop);
   };
   spread(
-      p.batches() * each, grain,
-      [&](std::int64_t lo, std::int64_t hi) {
+      p.batches() * each / piece, grain,
+      [&](std::int64_t from, std::int64_t to) {
+        const std::int64_t lo = from * piece, hi = to * piece;
         Position<3> at(p.batch, p.batch.rank, lo / each);
         const Memory lines = turned ? scratch(rows * (p.k + 16), static_cast<std::size_t>(item)) : Memory();
         const Memory sums = p.round ? scratch(rows * (cols + kNarrow), static_cast<std::size_t>(sum)) : Memory();
@@ -268,6 +282,10 @@ void blocks(const Product& p) {
           for (std::int64_t r = 0; p.round && r < g.m; ++r)
             p.round(reinterpret_cast<const float*>(sums.get()) + r * g.n, nullptr, nullptr,
                     out + r * p.out_row * p.item, g.n);
+          if (p.epilogue && (unit + 1) % piece == 0) {
+            const std::int64_t first = at.offset[kC] + i * p.n;
+            p.epilogue->run(first, first + g.m * p.n);
+          }
         }
       },
       p.stop);
@@ -420,8 +438,19 @@ MatrixProduct::MatrixProduct(const View& a, const View& w, const View& out) : im
 MatrixProduct::~MatrixProduct() = default;
 MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 
-void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop) const {
+bool MatrixProduct::has_pieces(std::int64_t together) const {
+  constexpr std::int64_t kLarge = 1 << 20, kFewTerms = 384, kRows = 1024;  // bytes of the result; rows of a thread
   const Product& p = impl_->product;
+  if (!is_float(p.type) || p.m == 0 || p.k == 0 || !is_contiguous(impl_->whole)) return false;
+  if (p.batches() * p.m * p.n * p.item < kLarge || (p.batches() > 1 && p.m * p.n % together != 0)) return false;
+  const bool small = is_small(p, p.type == DType::F64 ? 8 : 4);
+  return (small || (p.k <= kFewTerms && p.m >= kRows * threads())) &&
+         rows_of_piece(p, together, small) * 2 * threads() <= p.batches() * p.m;
+}
+
+void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop, const Epilogue* epilogue) const {
+  Product p = impl_->product;
+  p.epilogue = epilogue;
   if (impl_->at_once && impl_->at_once({p.m, p.n, p.k, a, p.a.row, p.a.col, w, p.w.row, p.w.col, out, p.out_row}))
     return;
   multiply(p, impl_->whole, a, w, out, stop);

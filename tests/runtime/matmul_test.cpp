@@ -5,6 +5,7 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
@@ -276,6 +277,41 @@ TEST_CASE("windows read where they lie", "[matmul]") {  // of 3 x 3 elements, tw
         check_product(contiguous(t, {1, 16 * places, 9 * kChannels}, all.data()),
                       contiguous(t, {1, 9 * kChannels, n}, w.data()), contiguous(t, {1, 16 * places, n}, out.data()));
       }
+}
+
+// Of each piece the epilogue sees what the whole product is, once; pieces begin where they shall.
+TEST_CASE("pieces of a product, for an epilogue", "[matmul]") {
+  const auto check = [](DType type, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                        std::int64_t together) {
+    INFO(name(type) << " " << batch << " x " << m << " x " << k << " by " << n << ", " << together << " together");
+    Array a = random_array(type, {batch, m, k}, 11), w = random_array(type, {batch, k, n}, 12),
+          whole(type, {batch, m, n}), out(type, {batch, m, n});
+    matmul(a.view(), w.view(), whole.view());
+    const MatrixProduct product(a.view(), w.view(), out.view());
+    REQUIRE(product.has_pieces(together));
+    const auto item = static_cast<std::int64_t>(size_of(type));
+    std::vector<std::atomic<int>> seen(static_cast<std::size_t>(batch * m * n));
+    std::atomic<int> wrong = 0, pieces = 0;
+    const Epilogue epilogue{together, [&](std::int64_t from, std::int64_t to) {
+                              ++pieces;
+                              wrong += from % together != 0 || (to % together != 0 && to != batch * m * n) ||
+                                       std::memcmp(out.bytes.data() + from * item, whole.bytes.data() + from * item,
+                                                   static_cast<std::size_t>((to - from) * item)) != 0;
+                              for (std::int64_t i = from; i < to; ++i) ++seen[static_cast<std::size_t>(i)];
+                            }};
+    product.run(a.data(), w.data(), out.data(), nullptr, &epilogue);
+    CHECK(wrong == 0);
+    CHECK(pieces > 3);
+    CHECK(std::all_of(seen.begin(), seen.end(), [](const std::atomic<int>& times) { return times == 1; }));
+  };
+  check(DType::F32, 1, 4100, 72, 16, 72);
+  check(DType::F32, 1, 4100, 72, 16, 1024);  // leaves of a reduction
+  check(DType::F64, 1, 3000, 100, 10, 100 * 64);
+  check(DType::BF16, 1, 10000, 72, 16, 72);
+  check(DType::F16, 3, 1500, 128, 20, 1);
+  check(DType::F32, 40, 120, 64, 32, 64);
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
+  check(DType::F32, 1, 4200, 600, 200, 600);  // blocks of columns beside each other
 }
 
 TEST_CASE("nan and infinity go through products", "[matmul]") {

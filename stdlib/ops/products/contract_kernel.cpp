@@ -282,7 +282,7 @@ Plan plan_for(const KernelCall& c, int terms) {
 }
 
 // A contraction as it runs.
-class Product {
+class Product : public ir::PiecesKernel {
  public:
   Product(const KernelCall& call, int terms)
       : p_(plan_for(call, terms)),
@@ -292,10 +292,19 @@ class Product {
         item_(runtime::size_of(p_.dtype)) {}
   bool nothing() const { return runtime::numel(p_.whole_out.shape) == 0; }
 
-  void run(void* const* in, void* to) const {
+  bool has_pieces(std::int64_t together) const override {  // where the product is one, into the result as it lies
+    return p_.pieces.empty() && !p_.of_sum && !p_.pack_out && !p_.unpacked && product_.has_pieces(together);
+  }
+
+  void run(void* const* in, void* to, const runtime::Epilogue* epilogue) const override {
     void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
     const Held held_y = packed(p_.pack_y, y);
     if (p_.of_sum) return add_pieces(x, y, to);
+    if (epilogue) {
+      const Held held_x = packed(p_.pack_x, x);
+      if (p_.swapped) std::swap(x, y);
+      return product_.run(x, y, to, &pool_.stop(), epilogue);
+    }
     spread_alone(p_.all_pieces(), [&](std::int64_t i) {
       const Dim d = place(i);
       piece(there(x, d.x), there(y, d.y), there(to, d.out));
@@ -396,7 +405,7 @@ ir::Copied contract_copies(const KernelCall& call, int terms) {
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
   auto product = std::make_shared<const Product>(call, terms);
   if (product->nothing()) return [](void* const*, void* const*) {};
-  return [product](void* const* in, void* const* out) { product->run(in, out[0]); };
+  return ir::RunPieces{std::move(product)};
 }
 
 }  // namespace shard::stdlib
