@@ -11,21 +11,23 @@ namespace {
 
 bool same(const Ref& a, const Ref& b) { return a.storage == b.storage && a.offset == b.offset && a.terms == b.terms; }
 
-// The kernel of both steps. Operands are the product's, then the program's; results the program's.
+// The kernel of both steps. Operands are the product's, then the program's; results the program's, or these and the
+// product's.
 struct RunBoth {
   ir::RunPieces product;
   RunElements program;
-  std::size_t over;                 // the result that is the product's, or lies where that does
-  std::vector<std::size_t> inputs;  // of the program: which operand; kMade for the product's result
-  static constexpr std::size_t kMade = static_cast<std::size_t>(-1);
+  std::size_t first;               // operand of the program
+  std::optional<std::size_t> out;  // the result that is the product's, or lies where that does; none: nobody keeps it
+  std::vector<char> is_made;       // by operand of the program: it is the product's result, wherever that lies now
 
-  void operator()(void* const* in, void* const* out) const {
-    std::vector<void*> from;
-    for (const std::size_t i : inputs) from.push_back(i == kMade ? out[over] : in[i]);
-    const runtime::Epilogue epilogue{program.kernel->together(), [&](std::int64_t first, std::int64_t end) {
-                                       program.kernel->run_part(from.data(), out, first, end);
+  void operator()(void* const* in, void* const* results) const {
+    const runtime::Epilogue epilogue{program.kernel->together(), [&](std::int64_t from, std::int64_t to, void* made) {
+                                       std::vector<void*> operands(in + first, in + first + is_made.size());
+                                       for (std::size_t i = 0; i < operands.size(); ++i)
+                                         if (is_made[i]) operands[i] = made;
+                                       program.kernel->run_part(operands.data(), results, from, to);
                                      }};
-    product.kernel->run(in, out[over], &epilogue);
+    product.kernel->run(in, out ? results[*out] : nullptr, &epilogue);
   }
 };
 
@@ -63,52 +65,51 @@ class Epilogues {
     return static_cast<std::size_t>(step) < into_.size() ? into_[static_cast<std::size_t>(step)] : end;
   }
 
+  // Whether the program reads the product's result, and only as it lies.
+  static bool reads_pieces(const DraftStep& step, const runtime::ElementKernel& program, const Ref& made) {
+    bool reads = false;
+    for (std::size_t i = 0; i < step.ins.size(); ++i) {
+      if (step.ins[i].storage != made.storage) continue;
+      if (!same(step.ins[i], made) || !program.reads_in_order(i)) return false;
+      reads = true;
+    }
+    return reads;
+  }
+
   // Makes the step that follows a part of this one.
-  bool join(DraftStep& product, DraftStep& next) {
-    const auto* pieces = product.kernel.target<ir::RunPieces>();
+  bool join(DraftStep& step, DraftStep& next) {
+    const auto* product = step.kernel.target<ir::RunPieces>();
     const auto* program = next.kernel.target<RunElements>();
-    if (!pieces || !program || program->kernel->together() == 0 ||
-        !pieces->kernel->has_pieces(program->kernel->together()))
-      return false;
-    const Ref made = product.outs[0];
-    const Storage& storage = d_.at(made.storage);
-    const bool alone = storage.in_arena() && storage.last != Storage::kForever &&
-                       readers_[static_cast<std::size_t>(made.storage)] == 1;
-    std::size_t over = next.outs.size();
-    for (auto [result, operand] : next.in_place)
-      if (alone && same(next.ins[static_cast<std::size_t>(operand)], made)) over = static_cast<std::size_t>(result);
-    if (alone && over == next.outs.size()) return false;
-    RunBoth both{*pieces, *program, over, {}};
-    std::vector<Ref> ins = product.ins;
-    std::vector<int> place;  // of the program's operands
-    for (std::size_t i = 0; i < next.ins.size(); ++i) {
-      const bool is_made = same(next.ins[i], made);
-      if (is_made ? !program->kernel->reads_in_order(i) : next.ins[i].storage == made.storage) return false;
-      both.inputs.push_back(is_made ? RunBoth::kMade : ins.size());
-      place.push_back(is_made ? -1 : static_cast<int>(ins.size()));
-      if (!is_made) ins.push_back(next.ins[i]);
-    }
-    // Nothing is written over what the product still reads, or where its result lies.
-    std::vector<std::pair<int, int>> in_place;
-    for (auto [result, operand] : next.in_place) {
-      const auto lies_there = [&](const Ref& r) {
-        return r.storage == next.ins[static_cast<std::size_t>(operand)].storage;
-      };
-      if (place[static_cast<std::size_t>(operand)] >= 0 && static_cast<std::size_t>(result) != over &&
-          std::none_of(product.ins.begin(), product.ins.end(), lies_there))
-        in_place.emplace_back(result, place[static_cast<std::size_t>(operand)]);
-    }
-    if (alone) {
-      d_.at(made.storage).born = d_.at(made.storage).last = std::nullopt;
+    if (!product || !program || !reads_pieces(next, *program->kernel, step.outs[0])) return false;
+    const std::int64_t together = program->kernel->together();
+    if (together == 0 || !product->kernel->has_pieces(together)) return false;
+    const Ref made = step.outs[0];
+    Storage& storage = d_.at(made.storage);
+    const auto operand = [&](std::pair<int, int> pair) { return next.ins[static_cast<std::size_t>(pair.second)]; };
+    std::optional<std::size_t> out;
+    if (readers_[static_cast<std::size_t>(made.storage)] == 1 && storage.in_arena() &&
+        storage.last != Storage::kForever) {
+      for (const auto& pair : next.in_place)
+        if (same(operand(pair), made)) out = static_cast<std::size_t>(pair.first);
+      storage.born = storage.last = std::nullopt;
       d_.leave_out(made.storage);
     } else {
+      out = next.outs.size();
       next.outs.push_back(made);
     }
-    product.kernel = std::move(both);
-    product.ins = std::move(ins);
-    product.outs = std::move(next.outs);
-    product.in_place = std::move(in_place);
-    product.scratch = std::max(product.scratch, next.scratch);
+    // Nothing else is written over what the product still reads, or where its result lies.
+    std::erase_if(next.in_place, [&](const auto& pair) {
+      const auto lies_there = [&](const Ref& r) { return r.storage == operand(pair).storage; };
+      return static_cast<std::size_t>(pair.first) == out || operand(pair).storage == made.storage ||
+             std::any_of(step.ins.begin(), step.ins.end(), lies_there);
+    });
+    for (auto& pair : next.in_place) pair.second += static_cast<int>(step.ins.size());
+    std::vector<char> is_made;
+    for (const Ref& r : next.ins) is_made.push_back(r.storage == made.storage);
+    step.kernel = RunBoth{*product, *program, step.ins.size(), out, std::move(is_made)};
+    step.ins.insert(step.ins.end(), next.ins.begin(), next.ins.end());
+    step.outs = std::move(next.outs);
+    step.in_place = std::move(next.in_place);
     return true;
   }
 

@@ -54,10 +54,11 @@ void search(const View& a, const View& v, const View& out_i32, bool behind);
 // bf16 accumulate in f32; integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
 void matmul(const View& a, const View& w, const View& out, const Stop* stop = nullptr);
 // What is done to a dense result by pieces, each while it is still in a cache: to elements [from, to) in the order of
-// memory, `from` a multiple of `together`. Every element once, by any thread.
+// memory, the first of all of which is, or would be, at `whole`; `from` is a multiple of `together`. Every element
+// once, by any thread.
 struct Epilogue {
   std::int64_t together;
-  std::function<void(std::int64_t from, std::int64_t to)> run;
+  std::function<void(std::int64_t from, std::int64_t to, void* whole)> run;
 };
 // The same, prepared for sizes and strides: run with pointers only, by any number of threads at once.
 class MatrixProduct {
@@ -66,7 +67,8 @@ class MatrixProduct {
   MatrixProduct(const View& a, const View& w, const View& out);
   ~MatrixProduct();
   MatrixProduct(MatrixProduct&&) noexcept;
-  // With an epilogue only where it has pieces for one.
+  // With an epilogue only where it has pieces for one. Without `out` these are all that there is of the result, each
+  // until the next one.
   void run(const void* a, const void* w, void* out, const Stop* stop, const Epilogue* epilogue = nullptr) const;
   // Whether the result comes in pieces that an epilogue can be done to, and that pays: those of few terms do, whose
   // result costs as much to read again as to make.

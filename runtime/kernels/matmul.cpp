@@ -226,7 +226,7 @@ Cut cut(const Product& p) {
 std::int64_t rows_of_piece(const Product& p, std::int64_t together, bool small) {
   constexpr std::int64_t kNear = 128 << 10;
   const std::int64_t step = std::lcm(together / std::gcd(together, p.n), std::int64_t{8});
-  return std::min(p.m, up(small ? kNear / (p.n * p.item) : cut(p).rows, step));
+  return std::min(p.m, up(small ? std::max<std::int64_t>(kNear / (p.n * p.item), 1) : cut(p).rows, step));
 }
 
 // Of f32, f64, or bf16 where there is a kernel; each operand has a stride of 1.
@@ -259,6 +259,7 @@ void blocks(const Product& p) {
         const std::int64_t lo = from * piece, hi = to * piece;
         Position<3> at(p.batch, p.batch.rank, lo / each);
         const Memory lines = turned ? scratch(rows * (p.k + 16), static_cast<std::size_t>(item)) : Memory();
+        const Memory held = p.epilogue && !p.out ? scratch(rows * p.n, static_cast<std::size_t>(p.item)) : Memory();
         const Memory sums = p.round ? scratch(rows * (cols + kNarrow), static_cast<std::size_t>(sum)) : Memory();
         for (std::int64_t unit = lo; unit < hi; ++unit) {
           const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
@@ -274,7 +275,8 @@ void blocks(const Product& p) {
                  p.w.col,
                  nullptr,
                  p.out_row};
-          unsigned char* const out = p.out + (at.offset[kC] + i * p.out_row + j) * p.item;
+          unsigned char* const out =
+              (held ? held.get() : p.out + (at.offset[kC] + i * p.out_row) * p.item) + j * p.item;
           g.c = p.round ? sums.get() : out;
           if (p.round) g.c_row = g.n;
           if (turned) turn(g, wide, lines.get());
@@ -284,7 +286,8 @@ void blocks(const Product& p) {
                     out + r * p.out_row * p.item, g.n);
           if (p.epilogue && (unit + 1) % piece == 0) {
             const std::int64_t first = at.offset[kC] + i * p.n;
-            p.epilogue->run(first, first + g.m * p.n);
+            const auto base = reinterpret_cast<std::uintptr_t>(out) - static_cast<std::uintptr_t>((first + j) * p.item);
+            p.epilogue->run(first, first + g.m * p.n, reinterpret_cast<void*>(base));
           }
         }
       },
@@ -397,12 +400,14 @@ Product prepared(const View& a, const View& w, const View& out) {
 }
 
 // `whole`: the result, of all batches.
-void multiply(Product p, const View& whole, const void* a, const void* w, void* out, const Stop* stop) {
+void multiply(Product p, const View& whole, const void* a, const void* w, void* out, const Stop* stop,
+              const Epilogue* epilogue) {
   if (p.m == 0) return;
   p.a.data = static_cast<const unsigned char*>(a);
   p.w.data = static_cast<const unsigned char*>(w);
   p.out = static_cast<unsigned char*>(out);
   p.stop = stop;
+  p.epilogue = epilogue;
   if (p.k == 0) return fill({whole.dtype, whole.shape, whole.strides, out}, 0, 0);
   if (p.type == DType::F32 || p.type == DType::F64) return floats(p);
   if (is_float(p.type)) return halves(p);
@@ -449,11 +454,10 @@ bool MatrixProduct::has_pieces(std::int64_t together) const {
 }
 
 void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop, const Epilogue* epilogue) const {
-  Product p = impl_->product;
-  p.epilogue = epilogue;
+  const Product& p = impl_->product;
   if (impl_->at_once && impl_->at_once({p.m, p.n, p.k, a, p.a.row, p.a.col, w, p.w.row, p.w.col, out, p.out_row}))
     return;
-  multiply(p, impl_->whole, a, w, out, stop);
+  multiply(p, impl_->whole, a, w, out, stop, epilogue);
 }
 
 void matmul(const View& a, const View& w, const View& out, const Stop* stop) {

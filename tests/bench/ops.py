@@ -54,6 +54,8 @@ ROWS = [
     ('distances of all pairs, 512 x 512 x 64', [(512, 64), (512, 64)], 'sum((x[:, none, :] - y) ** 2, axis: -1)', '((x[:, None, :] - y) ** 2).sum(-1)'),
     ('largest of columns, 4096 x 1024', [(4096, 1024)], 'max(x, axis: 0)', 'x.max(0)'),
     ('product, 1024', [(1024, 1024), (1024, 1024)], 'x @ y', 'x @ y'),
+    ('a layer with relu, 65536 x 64 by 64', [(65536, 64), (64, 64), (64,)], 'relu(x @ y + z)', 'jax.nn.relu(x @ y + z)'),
+    ('softmax of a product, 16384 x 128 by 1024', [(16384, 128), (128, 1024)], 'softmax(x @ y)', 'jax.nn.softmax(x @ y)'),
     ('2048 x 128 turned by 2048 x 256', [(2048, 128), (2048, 256)], 'x.T @ y', 'x.T @ y'),
     ('64 times 64 x 32 by another turned', [(64, 64, 32), (64, 64, 32)], 'x @ y.transpose([0, 2, 1])', 'x @ y.transpose(0, 2, 1)'),
     ('rotary embedding, 8 x 256 x 8 x 64', [(8, 256, 8, 64), (256, 32), (256, 32)],

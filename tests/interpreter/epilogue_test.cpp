@@ -134,6 +134,15 @@ TEST_CASE("what it is made of may be read by the program too", "[epilogue]") {
   CHECK((flat(execute(g, args, nullptr, {})) == flat(execute(rest, {made[0], args[0]}, nullptr, {}))));
 }
 
+TEST_CASE("a program of something else stays an instruction", "[epilogue]") {
+  check(
+      {kMade},
+      [](Builder& b, Var y, const Vars& o) {
+        return Vars{y, b.call("tanh", {o[0]})};
+      },
+      1);
+}
+
 TEST_CASE("on a mesh, whose blocks lie as the whole array does", "[epilogue]") {
   const Graph g = both({kBias}, [](Builder& b, Var y, const Vars& o) {
     return Vars{b.call("tanh", {ir::add(b, y, ir::broadcast_to(b, o[0], kMade.shape))})};

@@ -292,17 +292,20 @@ TEST_CASE("pieces of a product, for an epilogue", "[matmul]") {
     const auto item = static_cast<std::int64_t>(size_of(type));
     std::vector<std::atomic<int>> seen(static_cast<std::size_t>(batch * m * n));
     std::atomic<int> wrong = 0, pieces = 0;
-    const Epilogue epilogue{together, [&](std::int64_t from, std::int64_t to) {
+    const Epilogue epilogue{together, [&](std::int64_t from, std::int64_t to, void* data) {
                               ++pieces;
-                              wrong += from % together != 0 || (to % together != 0 && to != batch * m * n) ||
-                                       std::memcmp(out.bytes.data() + from * item, whole.bytes.data() + from * item,
-                                                   static_cast<std::size_t>((to - from) * item)) != 0;
+                              wrong +=
+                                  from % together != 0 || (to % together != 0 && to != batch * m * n) ||
+                                  std::memcmp(static_cast<char*>(data) + from * item, whole.bytes.data() + from * item,
+                                              static_cast<std::size_t>((to - from) * item)) != 0;
                               for (std::int64_t i = from; i < to; ++i) ++seen[static_cast<std::size_t>(i)];
                             }};
     product.run(a.data(), w.data(), out.data(), nullptr, &epilogue);
+    CHECK(out.bytes == whole.bytes);
+    product.run(a.data(), w.data(), nullptr, nullptr, &epilogue);  // pieces are all that there is
     CHECK(wrong == 0);
-    CHECK(pieces > 3);
-    CHECK(std::all_of(seen.begin(), seen.end(), [](const std::atomic<int>& times) { return times == 1; }));
+    CHECK(pieces > 6);
+    CHECK(std::all_of(seen.begin(), seen.end(), [](const std::atomic<int>& times) { return times == 2; }));
   };
   check(DType::F32, 1, 4100, 72, 16, 72);
   check(DType::F32, 1, 4100, 72, 16, 1024);  // leaves of a reduction
@@ -310,6 +313,7 @@ TEST_CASE("pieces of a product, for an epilogue", "[matmul]") {
   check(DType::BF16, 1, 10000, 72, 16, 72);
   check(DType::F16, 3, 1500, 128, 20, 1);
   check(DType::F32, 40, 120, 64, 32, 64);
+  check(DType::F32, 1, 80, 33000, 1, 33000);  // a row is longer than a piece
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
   check(DType::F32, 1, 4200, 600, 200, 600);  // blocks of columns beside each other
 }

@@ -54,6 +54,7 @@ void tile(const Gemm& g, std::int64_t i, std::int64_t j) {
     for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * g.c_row + v * P::kSize, 1);
   for (std::int64_t part = 0; part < g.part_count; ++part) {
     const T* x = a + (g.parts ? g.parts[part] : 0);
+#pragma GCC unroll 2  // else it hangs on where the code lies (8 %)
     for (std::int64_t p = 0; p < each; ++p, x += g.a_col, w += g.w_row) {
       P b[V];
 #pragma GCC unroll 8
