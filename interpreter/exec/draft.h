@@ -98,8 +98,9 @@ struct Draft {
   void leave_out(int storage) { at(storage).bytes = at(storage).device_bytes = 0; }  // nobody writes or reads it
 };
 
-// A product and the elementwise program that alone reads its result become one step where the result comes in pieces:
-// the program is the epilogue of each. The result lies where the program writes. (epilogues.cpp)
+// A product and the elementwise program right behind it that reads its result become one step where the result comes in
+// pieces: the program is the epilogue of each. Where nobody else reads the result it lies where the program writes, or
+// nowhere. (epilogues.cpp)
 void join_epilogues(Draft& d);
 
 struct Finished {
