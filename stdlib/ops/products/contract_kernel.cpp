@@ -175,6 +175,9 @@ struct Plan {
   View whole_out;
   std::optional<runtime::Unpacked> unpacked;  // x, of a part of the sum or of all, is read where it lies
 
+  bool is_direct() const {  // one product of operands as they lie, into the result as it lies
+    return !pack_x && !pack_y && !pack_out && pieces.empty() && !unpacked;
+  }
   std::int64_t all_pieces() const { return count(pieces); }
   // Of pieces that are parts of the sum, as many as their sums take little memory: each is one thread's.
   std::int64_t groups() const {
@@ -286,25 +289,23 @@ class Product : public ir::PiecesKernel {
  public:
   Product(const KernelCall& call, int terms)
       : p_(plan_for(call, terms)),
+        direct_(p_.is_direct()),
         product_(p_.x, p_.y, p_.out),
         sums_(runtime::reduce_plan(runtime::Reduce::Sum, p_.dtype == DType::F64 ? DType::F64 : DType::F32)),
         pool_(call.pool),
         item_(runtime::size_of(p_.dtype)) {}
   bool nothing() const { return runtime::numel(p_.whole_out.shape) == 0; }
 
-  bool has_pieces(std::int64_t together) const override {  // where the product is one, into the result as it lies
-    return p_.pieces.empty() && !p_.of_sum && !p_.pack_out && !p_.unpacked && product_.has_pieces(together);
-  }
+  bool has_pieces(std::int64_t together) const override { return direct_ && product_.has_pieces(together); }
 
   void run(void* const* in, void* to, const runtime::Epilogue* epilogue) const override {
     void *x = in[p_.turned ? 1 : 0], *y = in[p_.turned ? 0 : 1];
-    const Held held_y = packed(p_.pack_y, y);
-    if (p_.of_sum) return add_pieces(x, y, to);
-    if (epilogue) {
-      const Held held_x = packed(p_.pack_x, x);
+    if (direct_) {
       if (p_.swapped) std::swap(x, y);
       return product_.run(x, y, to, &pool_.stop(), epilogue);
     }
+    const Held held_y = packed(p_.pack_y, y);
+    if (p_.of_sum) return add_pieces(x, y, to);
     spread_alone(p_.all_pieces(), [&](std::int64_t i) {
       const Dim d = place(i);
       piece(there(x, d.x), there(y, d.y), there(to, d.out));
@@ -385,6 +386,7 @@ class Product : public ir::PiecesKernel {
   }
 
   Plan p_;
+  bool direct_;
   runtime::MatrixProduct product_;
   runtime::ReducePlan sums_;  // of parts
   runtime::Pool& pool_;
