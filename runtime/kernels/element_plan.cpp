@@ -344,11 +344,12 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   for (std::size_t r = 0; r < slot.size(); ++r)
     offset.push_back(of_row[r] ? slot_bytes * room(tile) + slot[r] * room(tile / row) : slot[r] * room(tile));
   scratch_bytes = slot_bytes * room(tile) + row_bytes * room(tile / row);
+  together = row;
   least = tile;
   for (Output& o : outputs)
     if (o.reduce) {
       o.lanes = std::exchange(scratch_bytes, scratch_bytes + Leaves::kLanes * 8);
-      least = std::lcm(leaves.together(count), row);
+      least = together = std::lcm(leaves.together(count), row);
     }
   few = count <= kFewElements && row == 1 && slot.size() <= kFewRegisters && slot_bytes * few_room() <= kFewBytes &&
         std::none_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.way == Way::Gather; }) &&

@@ -80,8 +80,9 @@ struct ElementPlan {
   static constexpr std::int64_t kPanel = 16, kPanelLine = 16 * 1024;  // lines; their length at most, in bytes
 
   std::int64_t count = 1, tile = kTile;
-  std::int64_t least = 1;  // elements, or a multiple, that one thread does all of
-  std::int64_t row = 1;    // elements of a row; a tile is of whole rows
+  std::int64_t together = 1;  // elements, or a multiple, that one thread has to do all of: whole rows, whole leaves
+  std::int64_t least = 1;     // that are worth a thread
+  std::int64_t row = 1;       // elements of a row; a tile is of whole rows
   // There are at most kFewElements, and nothing is to be brought together: then `filled`
   // has each constant for all of them.
   bool few = false;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <numeric>
 
 #include "runtime/kernels/element_plan.h"
 #include "runtime/kernels/element_run.h"
@@ -140,7 +139,7 @@ void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* s
 
 std::int64_t ElementKernel::together() const {
   const ElementPlan& p = impl_->plan;
-  return impl_->rest || p.few || p.lines || p.count == 0 ? 0 : std::lcm(p.least == p.tile ? p.row : p.least, p.row);
+  return impl_->rest || p.few || p.lines || p.count == 0 ? 0 : p.together;
 }
 bool ElementKernel::reads_in_order(std::size_t input) const {
   return impl_->plan.inputs[input].way == ElementPlan::Way::Direct;

@@ -111,6 +111,15 @@ TEST_CASE("a product that is kept has its own memory, and the sum over all rows 
       1);
 }
 
+TEST_CASE("a sum of all elements has a step that joins its leaves too", "[epilogue]") {
+  check(
+      {},
+      [](Builder& b, Var y, const Vars&) {
+        return Vars{ir::reduce_sum(b, b.call("tanh", {y}), {-2, -1})};
+      },
+      1);
+}
+
 TEST_CASE("what reads the product in another order waits for all of it", "[epilogue]") {
   check(
       {f32({kColumns, kRows})},
