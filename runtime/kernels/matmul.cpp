@@ -221,12 +221,14 @@ Cut cut(const Product& p) {
   return block;
 }
 
-// A piece of the result for an epilogue is whole rows, one block or several beside each other. By small kernels, which
+// For an epilogue: a piece of the result is whole rows, one block or several beside each other. By small kernels, which
 // pack nothing, as many as half of a second cache holds.
-std::int64_t rows_of_piece(const Product& p, std::int64_t together, bool small) {
+Cut cut_for(const Product& p, std::int64_t together, bool small) {
   constexpr std::int64_t kNear = 128 << 10;
   const std::int64_t step = std::lcm(together / std::gcd(together, p.n), std::int64_t{8});
-  return std::min(p.m, up(small ? std::max<std::int64_t>(kNear / (p.n * p.item), 1) : cut(p).rows, step));
+  Cut block = small ? Cut{std::max<std::int64_t>(kNear / (p.n * p.item), 1), p.n} : cut(p);
+  block.rows = std::min(p.m, up(block.rows, step));
+  return block;
 }
 
 // Of f32, f64, or bf16 where there is a kernel; each operand has a stride of 1.
@@ -236,9 +238,7 @@ void blocks(const Product& p) {
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : narrow ? 2 : 4, sum = wide ? 8 : 4;
   const bool small = !narrow && is_small(p, item), least = !narrow && p.m * p.n * p.k <= 512;
-  auto [rows, cols] = cut(p);
-  if (p.epilogue) rows = rows_of_piece(p, p.epilogue->together, small);
-  if (p.epilogue && small) cols = p.n;
+  const auto [rows, cols] = p.epilogue ? cut_for(p, p.epilogue->together, small) : cut(p);
   // A few columns that are left go with those before them: by themselves other code would suit them.
   constexpr std::int64_t kNarrow = 48;
   const std::int64_t down = (p.m + rows - 1) / rows, whole = p.n / cols,
@@ -450,7 +450,7 @@ bool MatrixProduct::has_pieces(std::int64_t together) const {
   if (p.batches() * p.m * p.n * p.item < kLarge || (p.batches() > 1 && p.m * p.n % together != 0)) return false;
   const bool small = is_small(p, p.type == DType::F64 ? 8 : 4);
   return (small || (p.k <= kFewTerms && p.m >= kRows * threads())) &&
-         rows_of_piece(p, together, small) * 2 * threads() <= p.batches() * p.m;
+         cut_for(p, together, small).rows * 2 * threads() <= p.batches() * p.m;
 }
 
 void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop, const Epilogue* epilogue) const {
