@@ -40,6 +40,7 @@ struct Ref {  // an address in a draft
   int storage = kNoStorage;
   std::int64_t offset = 0;                                  // bytes
   std::vector<std::pair<AxisId, std::int64_t>> terms = {};  // bytes a coordinate
+  bool operator==(const Ref&) const = default;
 };
 
 struct DraftStep {

@@ -9,8 +9,6 @@
 namespace shard::exec {
 namespace {
 
-bool same(const Ref& a, const Ref& b) { return a.storage == b.storage && a.offset == b.offset && a.terms == b.terms; }
-
 // The kernel of both steps. Operands are the product's, then the program's; results the program's, or these and the
 // product's.
 struct RunBoth {
@@ -70,7 +68,7 @@ class Epilogues {
     bool reads = false;
     for (std::size_t i = 0; i < step.ins.size(); ++i) {
       if (step.ins[i].storage != made.storage) continue;
-      if (!same(step.ins[i], made) || !program.reads_in_order(i)) return false;
+      if (step.ins[i] != made || !program.reads_in_order(i)) return false;
       reads = true;
     }
     return reads;
@@ -90,7 +88,7 @@ class Epilogues {
     if (readers_[static_cast<std::size_t>(made.storage)] == 1 && storage.in_arena() &&
         storage.last != Storage::kForever) {
       for (const auto& pair : next.in_place)
-        if (same(operand(pair), made)) out = static_cast<std::size_t>(pair.first);
+        if (operand(pair) == made) out = static_cast<std::size_t>(pair.first);
       storage.born = storage.last = std::nullopt;
       d_.leave_out(made.storage);
     } else {
