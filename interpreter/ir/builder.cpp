@@ -74,6 +74,12 @@ void finish_rounded(Builder& b, const OpDef& op, Vars& inputs, const Attrs& attr
 
 }  // namespace
 
+const Node* Builder::maker(Var v) const {
+  const auto gives = [v](const Node& n) { return std::find(n.outputs.begin(), n.outputs.end(), v) != n.outputs.end(); };
+  const auto it = std::find_if(graph_.nodes.rbegin(), graph_.nodes.rend(), gives);
+  return it == graph_.nodes.rend() ? nullptr : &*it;
+}
+
 Var Builder::param(Type type) {
   Var v{static_cast<std::int32_t>(graph_.types.size())};
   graph_.types.push_back(std::move(type));

@@ -35,6 +35,7 @@ class Builder {
 
   const Type& type(Var v) const { return graph_.type(v); }
   const Graph& graph() const { return graph_; }  // so far
+  const Node* maker(Var v) const;                // valid until the next node; null: a parameter
   std::size_t size() const { return graph_.nodes.size(); }
   Graph finish(Vars results);  // the builder is empty afterwards
 

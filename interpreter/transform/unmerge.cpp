@@ -29,21 +29,12 @@ Shape fine(const Parts& parts) {
   return out;
 }
 
-// The dimensions of `from` that each one of `to` was merged of; empty where that is no merge.
+// The dimensions of `from` that each one of `to` was merged of; empty where that is no merge, or there are ones.
 Parts merge(const Shape& from, const Shape& to) {
-  Parts out;
-  std::size_t next = 0;
-  for (std::int64_t n : to) {
-    Shape& part = out.emplace_back();
-    std::int64_t product = 1;
-    do {
-      if (next == from.size() || from[next] <= 1) return {};
-      product *= from[next];
-      part.push_back(from[next++]);
-    } while (product < n);
-    if (product != n) return {};
-  }
-  return next == from.size() && merged(out) ? out : Parts{};
+  const auto some = [](std::int64_t n) { return n > 1; };
+  if (!std::all_of(from.begin(), from.end(), some) || !std::all_of(to.begin(), to.end(), some)) return {};
+  Parts out = runtime::merged_of(from, to);
+  return merged(out) ? out : Parts{};
 }
 
 class Unmerger {

@@ -67,6 +67,18 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   return out;
 }
 
+std::vector<Shape> merged_of(const Shape& from, const Shape& to) {
+  std::vector<Shape> out;
+  std::size_t next = 0;
+  for (const std::int64_t n : to) {
+    Shape& part = out.emplace_back();
+    std::int64_t product = 1;
+    for (; product < n && next < from.size(); ++next) product *= from[next], part.push_back(from[next]);
+    if (product != n) return {};
+  }
+  return next == from.size() ? out : std::vector<Shape>();
+}
+
 std::string to_string(const Shape& shape) {
   std::string s = "(";
   for (std::size_t i = 0; i < shape.size(); ++i) s += (i ? ", " : "") + std::to_string(shape[i]);

@@ -33,6 +33,8 @@ std::int64_t bytes_of(const Shape& shape, std::size_t item);
 std::int64_t checked_bytes(const Shape& shape, std::size_t item);
 Strides row_major(const Shape& shape);
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);  // NumPy's rule; nullopt where they do not match
-std::string to_string(const Shape& shape);                       // "(2, 3)", "(512)", "()"
+// By dimension of `to` the ones of `from` that were merged to it, none for one of size 1; empty where that is no merge.
+std::vector<Shape> merged_of(const Shape& from, const Shape& to);
+std::string to_string(const Shape& shape);  // "(2, 3)", "(512)", "()"
 
 }  // namespace shard::runtime

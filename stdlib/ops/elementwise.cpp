@@ -106,14 +106,10 @@ Expr share(const Expr& chosen, const Expr& tie, const Expr& like) {
 // The value of a scalar constant of the graph under construction, where `v` is one.
 std::optional<std::int64_t> constant_integer(const Builder& b, Var v) {
   if (!b.type(v).shape.empty() || !runtime::is_integer(b.type(v).dtype)) return std::nullopt;
-  auto& nodes = b.graph().nodes;
-  for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
-    if (std::find(n->outputs.begin(), n->outputs.end(), v) == n->outputs.end()) continue;
-    if (n->op != b.core().constant) return std::nullopt;
-    if (auto* i = std::get_if<std::int64_t>(n->attrs.find("value"))) return *i;
-    return std::nullopt;
-  }
-  return std::nullopt;
+  const ir::Node* made = b.maker(v);
+  if (!made || made->op != b.core().constant) return std::nullopt;
+  const auto* i = std::get_if<std::int64_t>(made->attrs.find("value"));
+  return i ? std::optional(*i) : std::nullopt;
 }
 
 // x ** n for a known small n by multiplications, as JAX does for Python's integers: exact on integers, no logarithm on

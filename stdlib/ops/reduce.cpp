@@ -137,11 +137,9 @@ ir::WithMakerFn of_stacked(std::string_view join) {
     const Shape shape = erase_axes(call.in[0].shape, axes);
     // As it was before it was stacked: what made it and what joins it are one program then.
     const auto taken = [&](Var x) {
-      const auto& nodes = b.graph().nodes;
-      const auto made =
-          std::find_if(nodes.rbegin(), nodes.rend(), [&](const ir::Node& n) { return n.outputs == Vars{x}; });
-      const bool known = made != nodes.rend() && made->op == b.core().reshape;
-      return known && b.type(made->inputs[0]).shape == shape ? made->inputs[0] : ir::reshape(b, x, shape);
+      const ir::Node* made = b.maker(x);
+      return made && made->op == b.core().reshape && b.type(made->inputs[0]).shape == shape ? made->inputs[0]
+                                                                                            : ir::reshape(b, x, shape);
     };
     std::optional<Var> all;
     for (Var x : in) {

@@ -74,51 +74,30 @@ std::optional<std::string> reshape_refuses(const OpCall& call, const FactorRule&
   return std::nullopt;
 }
 
-// By dimension of `to` those of `from` that it was merged of, ones of its own apart; empty where that is no merge.
-std::vector<Shape> merged_of(const Shape& from, const Shape& to) {
-  std::vector<Shape> out;
-  std::size_t next = 0;
-  for (const std::int64_t n : to) {
-    Shape& part = out.emplace_back();
-    std::int64_t product = 1;
-    for (; product < n && next < from.size(); ++next) product *= from[next], part.push_back(from[next]);
-    if (product != n) return {};
-  }
-  return next == from.size() ? out : std::vector<Shape>();
-}
-
 // What is repeated, merged and repeated again, as `repeat` along two axes does, is merged at last alone: else each
 // merge is a copy.
 std::optional<Var> merged_at_last(Builder& b, const OpCall& call, const ir::Node& maker, const Vars& in) {
-  const auto made = [&](Var v) -> const ir::Node* {
-    const auto& nodes = b.graph().nodes;
-    const auto at = std::find_if(nodes.rbegin(), nodes.rend(), [&](const ir::Node& n) { return n.outputs == Vars{v}; });
-    return at == nodes.rend() ? nullptr : &*at;
-  };
   const auto repeats = [&](const ir::Node& n) { return n.op == b.core().broadcast_to; };
   if (!repeats(maker) || !call.in[0].sharding.used_axes().empty()) return {};
   Var y = in[0];
-  const ir::Node* from = made(y);
-  while (from && from->op == b.core().reshape) y = from->inputs[0], from = made(y);
+  const ir::Node* from = b.maker(y);
+  while (from && from->op == b.core().reshape) y = from->inputs[0], from = b.maker(y);
   if (!from || !repeats(*from) || y == in[0] || !b.type(y).sharding.used_axes().empty()) return {};
   const Shape one = b.type(in[0]).shape, &all = call.in[0].shape, &to = call.attrs.ints("shape");
-  const std::vector<Shape> parts = merged_of(b.type(y).shape, one);
+  if (runtime::reshaped(runtime::broadcast(Strided{one, runtime::row_major(one)}, all), to))
+    return {};  // it is no copy
+  const std::vector<Shape> parts = runtime::merged_of(b.type(y).shape, one);
   if (parts.empty()) return {};
   const std::size_t lead = all.size() - one.size();
-  Strided seen{all, Shape(lead, 0), 0};  // as it is repeated, of what is dense
-  for (const std::int64_t step : runtime::row_major(one)) seen.strides.push_back(step);
   Shape before, repeated(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(lead));
   for (std::size_t d = 0; d < one.size(); ++d) {
     const Shape part = parts[d].empty() ? Shape{1} : parts[d];
     before.insert(before.end(), part.begin(), part.end());
-    if (one[d] == all[lead + d]) {
+    if (one[d] == all[lead + d])
       repeated.insert(repeated.end(), part.begin(), part.end());
-    } else {
-      seen.strides[lead + d] = 0;
+    else
       repeated.push_back(all[lead + d]);
-    }
   }
-  if (runtime::reshaped(seen, to)) return {};  // it is no copy
   return ir::reshape(b, ir::broadcast_to(b, ir::reshape(b, y, before), repeated), to);
 }
 
